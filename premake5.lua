@@ -149,15 +149,20 @@ if testProgram("public_api", { "install" }) then
     weft.use()
 end
 
+-- What debuggers look at: tests/debuggers.sh. Its tasks wait for ever.
+if program("deadlock", { "tests/debuggers/deadlock.cpp" }) then
+    weft.use()
+end
+
 if not _OPTIONS.shared then
 
 local unitTests = { "support", "platform", "containers", "core", "scheduler", "sync", "post", "blocking", "algorithms",
-                    "data", "frame", "samples", "bench" }
+                    "data", "frame", "trace", "samples", "bench" }
 if weft.hasTopology then table.insert(unitTests, "topology") end
 
 if testProgram("unit_tests", unitTests) then
-    files { "samples/frame_loop/**.cpp", "bench/frame/*.cpp", "bench/bodies.cpp", "bench/rounds.cpp" }
-    removefiles { "samples/frame_loop/main.cpp", "bench/frame/main.cpp" }
+    files { "samples/frame_loop/**.cpp", "bench/frame/*.cpp", "bench/bodies.cpp", "bench/rounds.cpp", "bench/trace/*.cpp" }
+    removefiles { "samples/frame_loop/main.cpp", "bench/frame/main.cpp", "bench/trace/main.cpp" }
     includedirs { "samples", "bench" }
     if not isMsvc then
         pchheader "support/catch.h"
@@ -278,6 +283,12 @@ if isClang and not _OPTIONS.shared then
     linkPng()
 end
 
+fuzzer("fuzz_trace", { "tests/fuzz/trace/*.cpp", "tests/trace/checked_timeline.cpp", "bench/trace/*.cpp" })
+if isClang and not _OPTIONS.shared then
+    removefiles { "bench/trace/main.cpp", "source/**.cpp" } -- it needs no library
+    includedirs { "bench" }
+end
+
 if program("bench", { "bench/*.cpp", "bench/frame/description.cpp", "bench/frame/ideal.cpp" }) then
     includedirs { "bench" }
     weft.use()
@@ -305,6 +316,13 @@ end
 if program("frame_example", { "bench/frame/*.cpp", "bench/frame/example/*.cpp", "bench/bodies.cpp", "bench/rounds.cpp" }) then
     removefiles { "bench/frame/main.cpp", "bench/frame/description.cpp" }
     includedirs { "bench" }
+    weft.use()
+end
+
+-- Shows and converts recordings.
+if program("weft_trace", { "bench/trace/*.cpp" }) then
+    includedirs { "bench" }
+    usePageTemplate()
     weft.use()
 end
 
@@ -426,6 +444,8 @@ newaction {
         local topology = os.matchfiles(buildFolder(false) .. "/Release/libweft_topology.a")
         for _, file in ipairs(table.join(static, shared, topology)) do copy(file, "lib") end
         for _, file in ipairs(os.matchfiles("include/weft/**.h")) do copy(file, path.getdirectory(file)) end
+        for _, file in ipairs(os.matchfiles("third_party/debugger/weft*")) do copy(file, "share/weft/debugger") end
+        if #shared > 0 then copy("third_party/debugger/libweft.so-gdb.py", "lib") end
 
         local libraries = "-lboost_context -pthread"
         if _OPTIONS.boost then

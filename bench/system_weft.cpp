@@ -9,6 +9,7 @@
 
 #include <weft/task_scheduler.h>
 #include <weft/time.h>
+#include <weft/trace/recorder.h>
 
 namespace bench {
 
@@ -212,6 +213,30 @@ struct WeftChildren : Weft {
     };
 };
 
+// As Weft, with a recorder.
+struct WeftRecorded : Weft {
+    template <class Body>
+    static void Run(uint32_t workers, Body body) {
+        static std::vector<unsigned char> memory(64 << 20);
+        weft::Recorder recorder(memory.data(), memory.size());
+        weft::SchedulerOptions options;
+        options.workers = workers;
+        options.recorder = &recorder;
+        Weft::RunWith(options, body);
+    }
+};
+
+// As Weft, with a trace hook that does nothing.
+struct WeftHooked : Weft {
+    template <class Body>
+    static void Run(uint32_t workers, Body body) {
+        weft::SchedulerOptions options;
+        options.workers = workers;
+        options.trace.event = [](const weft::TraceEvent &, void *) {};
+        Weft::RunWith(options, body);
+    }
+};
+
 // As Weft, but each worker is a group of its own. All tasks name the group of the worker that runs
 // the main task, so this worker runs all of them.
 struct WeftInGroup : Weft {
@@ -346,6 +371,10 @@ void AddWeftRows(std::vector<Row> &rows, uint32_t workers) {
         add("bulk_1000_in_group", [] { return Workloads<WeftInGroup>::Bulk(2, 1000); });
         add("one_by_one_in_group", [] { return Workloads<WeftInGroup>::OneByOne(2); });
     }
+    add("bulk_1000_recorded", [=] { return Workloads<WeftRecorded>::Bulk(workers, 1000); });
+    add("one_by_one_recorded", [=] { return Workloads<WeftRecorded>::OneByOne(workers); });
+    add("bulk_1000_hooked", [=] { return Workloads<WeftHooked>::Bulk(workers, 1000); });
+    add("one_by_one_hooked", [=] { return Workloads<WeftHooked>::OneByOne(workers); });
     add("tree_children", [=] { return Workloads<WeftChildren>::TreeOneGroup(workers); });
     AddExternalRows(rows, "weft", workers, External);
     AddQuantiles(rows, "sleep_late", "weft", workers, [=] { return Late(workers, false); });

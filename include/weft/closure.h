@@ -95,7 +95,7 @@ bool AddTask(
     using Copy = std::decay_t<Callable>;
     using Closure = internal::Closure<Copy>;
     static_assert(std::is_invocable_v<Copy &> || std::is_invocable_v<Copy &, TaskScheduler *>,
-                  "weft: AddTask wants something that can be called as () or as (TaskScheduler *)");
+                  "weft: AddTask needs a callable without parameters or with a TaskScheduler *");
     static_assert(sizeof(Copy) <= internal::kClosureBytes,
                   "weft: the callable has more than 48 bytes: put it behind a std::unique_ptr, or "
                   "let it capture a pointer");

@@ -69,6 +69,6 @@ private:
     WEFT_ATOMIC<uint64_t> m_word;
 };
 
-static_assert(sizeof(Counter) == 8, "a counter is one word");
+static_assert(sizeof(Counter) == 8, "a counter must be one 64-bit word");
 
 }  // namespace weft

@@ -90,7 +90,8 @@ struct ThreadHooks {
     void (*onStop)(uint32_t worker, void *user) = nullptr;   ///< The thread is about to end.
 };
 
-/// What a TraceEvent says. The table in include/weft/README.md lists the fields that each kind sets.
+/// What a TraceEvent says. The table in include/weft/README.md lists the fields that each kind
+/// sets.
 enum class TraceKind : uint8_t {
     TaskBegin,    ///< A task begins.
     TaskEnd,      ///< A task has ended.
@@ -127,16 +128,16 @@ struct TraceEvent {
     /// The other fiber, or the other worker: see TraceKind. kAnyWorker if there is none.
     uint32_t other;
     uint32_t count;  ///< A number of tasks, the target value of a wait, or the number of a frame.
-    /// When it happens, in ticks of the processor's clock. TraceClock converts them.
+    /// When it happens, in ticks of the processor's clock (TraceTicksPerMicrosecond).
     uint64_t ticks;
     /// Identifies a task: no two tasks of a run have the same number. In Submit that of the first
     /// task; the others follow.
     uint64_t taskId;
-    const char *task;        ///< The name of the task (TaskOptions::name), counter or call.
-    TaskFunction function;   ///< The function of the task. In Submit that of the first task.
+    const char *task;         ///< The name of the task (TaskOptions::name), counter or call.
+    TaskFunction function;    ///< The function of the task. In Submit that of the first task.
     void (*call)(void *arg);  ///< The function of a blocking call.
-    void *arg;               ///< The argument of the task or call.
-    const Counter *counter;  ///< The counter. It may be destroyed after the event.
+    void *arg;                ///< The argument of the task or call.
+    const Counter *counter;   ///< The counter. It may be destroyed after the event.
 };
 
 /// A function that is called with each event.

@@ -51,9 +51,7 @@ void ThrowingTask(Log &log) {
 void WaitInHook(Log &log) {
     SchedulerOptions options = log.Options();
     options.trace.kinds = TraceHooks::Bit(TraceKind::TaskEnd);
-    options.trace.event = [](const TraceEvent &, void *) {
-        TaskScheduler::Current()->WaitIdle();
-    };
+    options.trace.event = [](const TraceEvent &, void *) { TaskScheduler::Current()->WaitIdle(); };
     TaskScheduler(options).Run(Nothing);
 }
 

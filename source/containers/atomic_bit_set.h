@@ -104,6 +104,7 @@ public:
     }
 
 private:
+    friend struct DebugLayout;
     static constexpr uint32_t kFewWords = 4;
 
     // Sets the hint of a word.

@@ -94,6 +94,7 @@ public:
     };
 
 private:
+    friend struct DebugLayout;
     // The unused objects of one user.
     struct alignas(kLineBytes) Cache {
         uint32_t count = 0;

@@ -52,6 +52,7 @@ public:
     bool IsEmpty() const noexcept { return m_head.load(kSeqCst) == nullptr; }
 
 private:
+    friend struct DebugLayout;
     env::Atomic<Node *> m_head{nullptr};
 };
 

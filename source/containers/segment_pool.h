@@ -129,6 +129,7 @@ public:
     };
 
 private:
+    friend struct DebugLayout;
     struct Segment {
         env::Atomic<T *> items{nullptr};
         // for each unused object: index of the object below it in the stack, plus one; 0: none

@@ -38,7 +38,7 @@ enum class StealResult : uint8_t { Empty, Lost /* to somebody else, who made pro
 template <class Item>
 class WorkStealingDeque {
     static_assert(std::is_trivially_copyable_v<Item> && sizeof(Item) % sizeof(uint64_t) == 0,
-                  "items are words");
+                  "items must consist of 64-bit words");
 
 public:
     WorkStealingDeque() = default;
@@ -204,6 +204,7 @@ public:
     }
 
 private:
+    friend struct DebugLayout;
     static constexpr size_t kWords = sizeof(Item) / sizeof(uint64_t);
 
     // A ring of slots. Item i lies in slot i modulo the capacity, as kWords atomic words behind the
@@ -246,7 +247,7 @@ private:
         }
         static Ring *Create(Memory from, uint64_t capacity, Ring *older) noexcept {
             static_assert(sizeof(Ring) % alignof(env::Atomic<uint64_t>) == 0,
-                          "slots follow the head");
+                          "the slots after the head must be aligned");
             void *memory = from.AllocateZeroed(Bytes(capacity), kLineBytes);
             return memory == nullptr ? nullptr : new (memory) Ring{capacity, older};
         }

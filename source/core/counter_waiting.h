@@ -159,6 +159,7 @@ public:
     }
 
 private:
+    friend struct DebugLayout;
     // The state of one sort: the list of waiters to wake, and the list of waiters to put back.
     struct Sorted {
         uint32_t woken = 0;

@@ -78,6 +78,6 @@ struct CounterAccess {
 };
 
 static_assert(CounterWord{CounterAccess::kBusy}.IsSorting(),
-              "the public header knows the sorting bit");
+              "the public header must use the same bit");
 
 }  // namespace weft::internal

@@ -60,6 +60,7 @@ public:
     bool AnyStarved() const noexcept { return m_starved.Any(); }
 
 private:
+    friend struct DebugLayout;
     static constexpr uint32_t kCacheSlots = 16;
     // Free fibers of one worker. The owner adds and takes at the end; other workers take anywhere.
     struct alignas(kLineBytes) Cache {

@@ -175,6 +175,7 @@ public:
     }
 
 private:
+    friend struct DebugLayout;
     static constexpr uint64_t kSearcher = 1;
     static constexpr uint64_t kSleeper = uint64_t{1} << 16;
     static constexpr uint64_t kOtherSleeper = uint64_t{1} << 32;  // sleepers of the other four sets

@@ -23,9 +23,8 @@ struct RecorderAccess {
         if (ring == nullptr || std::align(alignof(TraceRing::Cell), 1, at, left) == nullptr)
             return nullptr;
         const size_t capacity = left / sizeof(TraceRing::Cell) / count;
-        auto *cells = capacity >= kLeastCapacity
-                          ? Take<TraceRing::Cell>(at, left, capacity * count)
-                          : nullptr;
+        auto *cells = capacity >= kLeastCapacity ? Take<TraceRing::Cell>(at, left, capacity * count)
+                                                 : nullptr;
         if (cells == nullptr) return nullptr;
         rings->rings = ring;
         rings->count = count;

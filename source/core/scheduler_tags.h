@@ -1,6 +1,7 @@
 // A table of the live schedulers of this process. It gives each scheduler a small number, its tag,
 // so that a counter's word can name its scheduler. It also keeps the scheduler's address, so that
-// code without a context, such as a signal handler, can find it.
+// code without a context, such as a signal handler, can find it; so can a debugger
+// (scheduler/state/debug_root.h).
 //
 // This is the only process-wide state of the library: 127 entries, constant-initialised, lock-free
 // for readers.
@@ -49,6 +50,7 @@ public:
     }
 
 private:
+    friend struct DebugLayout;
     // An entry of the table.
     struct Entry {
         env::Atomic<uint8_t> taken{0};

@@ -10,9 +10,11 @@
 namespace weft::internal {
 
 // The first word of a record has the time. The second one has the kind in bits 0 to 7, a fiber in
-// bits 8 to 31, and another number in bits 32 to 63. The third and the fourth word are a number of a
-// task, or addresses of a counter, a text or a function.
+// bits 8 to 31, and another number in bits 32 to 63. The third and the fourth word are a number of
+// a task, or addresses of a counter, a text or a function.
 struct TraceRecords {
+    /// In the place of the kind: the task that ran has ended, and this one begins at once.
+    static constexpr uint32_t kTaskNext = kTraceKinds;
     /// In the place of the kind: more about the Submit of the record before.
     static constexpr uint32_t kMoreOfSubmit = 64;
     /// Added to the kind: the fourth word is the address of a function, not of a text.
@@ -28,25 +30,26 @@ uint64_t AddressOf(Pointer pointer) noexcept {
     return reinterpret_cast<uintptr_t>(pointer);
 }
 
-/// The record of the begin or the end of a task.
-inline TraceRecord TaskRecord(TraceKind kind, uint64_t ticks, uint32_t fiber, uint32_t other,
+/// The record of the begin or the end of a task. `kind`: a TraceKind, or kTaskNext.
+inline TraceRecord TaskRecord(uint32_t kind, uint64_t ticks, uint32_t fiber, uint32_t other,
                               uint64_t taskId, const char *name, TaskFunction function) noexcept {
     const uint32_t flag = name != nullptr ? 0 : TraceRecords::kIsFunction;
-    return {{ticks, TraceRecords::SecondWord(static_cast<uint32_t>(kind) | flag, fiber, other),
-             taskId, name != nullptr ? AddressOf(name) : AddressOf(function)}};
+    return {{ticks, TraceRecords::SecondWord(kind | flag, fiber, other), taskId,
+             name != nullptr ? AddressOf(name) : AddressOf(function)}};
 }
 
 /// The (first) record of an event.
 inline TraceRecord RecordOf(const TraceEvent &event) noexcept {
     const bool isTask = event.kind == TraceKind::TaskBegin || event.kind == TraceKind::TaskEnd;
     if (isTask || event.kind == TraceKind::Submit)
-        return TaskRecord(event.kind, event.ticks, event.fiber, isTask ? event.other : event.count,
-                          event.taskId, event.task, event.function);
+        return TaskRecord(static_cast<uint32_t>(event.kind), event.ticks, event.fiber,
+                          isTask ? event.other : event.count, event.taskId, event.task,
+                          event.function);
     const bool isCall = event.call != nullptr;
     const uint32_t kind =
         static_cast<uint32_t>(event.kind) | (isCall ? TraceRecords::kIsFunction : 0);
-    const bool hasOther = event.kind == TraceKind::FiberSwitch ||
-                          event.kind == TraceKind::Ready || event.kind == TraceKind::Wake;
+    const bool hasOther = event.kind == TraceKind::FiberSwitch || event.kind == TraceKind::Ready ||
+                          event.kind == TraceKind::Wake;
     return {{event.ticks,
              TraceRecords::SecondWord(kind, event.fiber, hasOther ? event.other : event.count),
              isCall ? AddressOf(event.arg) : AddressOf(event.counter),
@@ -56,9 +59,9 @@ inline TraceRecord RecordOf(const TraceEvent &event) noexcept {
 /// The second record of a Submit.
 inline TraceRecord MoreOfSubmit(const TraceEvent &event) noexcept {
     return {{event.ticks,
-             TraceRecords::SecondWord(TraceRecords::kMoreOfSubmit, event.fiber,
-                                      static_cast<uint32_t>(event.priority) |
-                                          static_cast<uint32_t>(event.stack) << 2),
+             TraceRecords::SecondWord(
+                 TraceRecords::kMoreOfSubmit, event.fiber,
+                 static_cast<uint32_t>(event.priority) | static_cast<uint32_t>(event.stack) << 2),
              AddressOf(event.counter), AddressOf(event.function)}};
 }
 
@@ -86,9 +89,18 @@ struct TraceFileHeader {
 static_assert(sizeof(TraceFileHeader) == 64, "the file format says so");
 
 struct TraceSection {
-    static constexpr uint32_t kText = 1, kRecords = 2, kEnd = 3;
+    static constexpr uint32_t kText = 1, kRecords = 2, kEnd = 3, kRing = 4;
     uint32_t kind;
     uint32_t bytes;  // behind this object
 };
+
+/// The content of a section kRing.
+struct TraceRingSection {
+    uint32_t ring;
+    uint32_t reserved;
+    uint64_t firstRecord;  // the number of the record that follows
+    uint64_t ticks;        // when the ring was read
+};
+static_assert(sizeof(TraceRingSection) == 24, "the file format says so");
 
 }  // namespace weft::internal

@@ -1,13 +1,13 @@
 // Rings of trace records: the memory of a Recorder while a scheduler runs.
 //
-// A record is four words. A ring keeps the newest records. It has one writer: the thread that is the
-// worker, or a holder of the lock of the ring for external threads. Any thread may read the ring
-// meanwhile, and a signal handler may, too.
+// A record is four words. A ring keeps the newest records. It has one writer: the thread that is
+// the worker, or a holder of the lock of the ring for external threads. Any thread may read the
+// ring meanwhile, and a signal handler may, too.
 //
 // No lock, and no torn records. The writer of record n stores the four words and then n + 1 to
-// m_next, all as releases. A reader loads the words and then m_next, all as acquires. If it has read
-// a word of record n, it then finds at least n in m_next. So if m_next <= n + capacity - 1 after the
-// words of record n were read, none of them was overwritten by record n + capacity.
+// m_next, all as releases. A reader loads the words and then m_next, all as acquires. If it has
+// read a word of record n, it then finds at least n in m_next. So if m_next <= n + capacity - 1
+// after the words of record n were read, none of them was overwritten by record n + capacity.
 #pragma once
 
 #include "containers/spin_lock.h"

@@ -71,6 +71,7 @@ public:
     }
 
 private:
+    friend struct DebugLayout;
     WaitRecord *m_own = nullptr;
     uint32_t m_fibers = 0;
     Spares m_spares;

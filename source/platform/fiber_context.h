@@ -35,6 +35,7 @@ public:
     friend void SwitchContext(FiberContext &from, FiberContext &to) noexcept;
 
 private:
+    friend struct DebugLayout;
     struct Landing;
     void *m_handle = nullptr;           // fcontext_t while the context does not run
     FiberContext *m_leftFor = nullptr;  // the context that this one was last left for

@@ -17,7 +17,8 @@ constexpr uint32_t kEmpty = 0;
 constexpr uint32_t kParked = 1;
 constexpr uint32_t kNotified = 2;
 
-static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t), "a futex is a plain 32-bit word");
+static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t),
+              "a futex must be a plain 32-bit word");
 
 // Returns at once if the word has another value. May also return without a reason (EINTR).
 void SleepWhile(std::atomic<uint32_t> *word, uint32_t value, const uint64_t *deadline) noexcept {

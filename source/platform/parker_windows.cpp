@@ -23,7 +23,7 @@ DWORD MillisecondsTo(uint64_t deadline) noexcept {
 }  // namespace
 
 bool Parker::ParkOrGiveUp(const uint64_t *deadline) noexcept {
-    static_assert(sizeof m_state == sizeof(uint32_t), "WaitOnAddress compares a plain word");
+    static_assert(sizeof m_state == sizeof(uint32_t), "WaitOnAddress needs a plain 32-bit word");
     // acquire: pairs with the exchange in Unpark. An Unpark that came first is consumed here.
     uint32_t state = kEmpty;
     if (!m_state.compare_exchange_strong(state, kParked, std::memory_order_acquire,

@@ -11,7 +11,7 @@ using namespace internal;
 
 PostQueue::PostQueue(TaskScheduler &scheduler, const TaskOptions &options) noexcept {
     static_assert(sizeof(JobQueue) <= sizeof m_storage && alignof(JobQueue) <= 64,
-                  "the public class has room for it");
+                  "the storage in the public class is too small");
     new (m_storage) JobQueue(scheduler, options);
 }
 

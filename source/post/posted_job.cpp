@@ -12,7 +12,7 @@ using namespace internal;
 
 PostedJob::PostedJob(PostQueue &queue, PostedFunction callback) noexcept {
     static_assert(sizeof(JobState) <= sizeof m_storage && alignof(JobState) <= 8,
-                  "the public class has room for it");
+                  "the storage in the public class is too small");
     new (m_storage) JobState(&Stored<JobQueue>(queue.m_storage), this, callback);
 }
 

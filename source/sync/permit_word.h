@@ -80,7 +80,7 @@ private:
                               kPromisedShift = 40;
     static constexpr uint32_t kOvertakenMask = (1u << 14) - 1;
     static_assert(Permits::kMaxOvertakes * 2 <= kOvertakenMask,
-                  "one more of any kind may come on top");
+                  "adding kMaxOvertakes once more must not overflow");
 
     constexpr PermitWord OvertakenBy(uint32_t weight) const noexcept {
         return {bits + (static_cast<uint64_t>(weight) << kOvertakenShift)};

@@ -74,6 +74,7 @@ bool TicketQueue::Passes(uint32_t number, Waiter &waiter) noexcept {
         while (previous != nullptr && IsBefore(number, static_cast<uint32_t>(previous->wanted))) {
             previous = previous->previous;
         }
+        waiter.notified = false;  // it may have been used before
         m_queue.InsertAfter(previous, waiter);
     } else {
         race::SawAll(&m_queue);
@@ -111,17 +112,19 @@ bool TicketQueue::AddTask(const Ticket &ticket, TicketWaiter &turn, Task task, C
         }
         if (!scheduler.IncrementCounter(&waiter.counter)) return false;
     }
-    if (!AddTaskAfter(scheduler, &waiter.counter, 0, task, counter, options)) {
-        turn.m_wasUsed.store(false, kRelaxed);  // as new
-        return false;
-    }
-    if (Passes(ticket.m_number, waiter)) {
+    // First into the list: without memory AddTaskAfter waits itself until it is the turn.
+    const bool passes = Passes(ticket.m_number, waiter);
+    if (passes) {
         WakeList list;
         list.Add(waiter);
         list.Wake(scheduler);
     }
-    // From here on the task may have run, and the queue and the waiter may be gone.
-    return true;
+    if (AddTaskAfter(scheduler, &waiter.counter, 0, task, counter, options)) {
+        return true;  // the task may have run, and the queue and the waiter may be gone
+    }
+    if (!passes) m_queue.Leave(scheduler, waiter);
+    if (!waiter.counter.IsZero()) turn.m_wasUsed.store(false, kRelaxed);  // as new
+    return false;
 }
 
 void TicketQueue::Done(uint32_t number) noexcept {

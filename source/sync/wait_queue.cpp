@@ -137,6 +137,10 @@ bool WaitQueue::Suspend(TaskScheduler &scheduler, Waiter &waiter,
 bool WaitQueue::WaitInLine(TaskScheduler &scheduler, Waiter &waiter,
                            const Clock::time_point *deadline) noexcept {
     if (Suspend(scheduler, waiter, deadline)) return true;  // the queue may be gone
+    return Leave(scheduler, waiter);
+}
+
+bool WaitQueue::Leave(TaskScheduler &scheduler, Waiter &waiter) noexcept {
     const uint64_t word = Lock();
     const bool notified = waiter.notified;
     if (!notified) Remove(waiter);

@@ -25,8 +25,11 @@ void MarkFrame(TaskScheduler &scheduler, uint32_t frame) noexcept {
     event.count = frame;
     event.ticks = env::Ticks();
     EmitFrom(scheduler, TraceKind::FrameMark, event);
-    if (Recorder *const recorder = RecorderOf(scheduler)) LookAtBudget(*recorder, frame, event.ticks);
+    if (Recorder *const recorder = RecorderOf(scheduler))
+        LookAtBudget(*recorder, frame, event.ticks);
 }
+
+double TraceTicksPerMicrosecond() noexcept { return env::TicksPerMicrosecond(); }
 
 void NameCounter(TaskScheduler &scheduler, const Counter *counter, const char *name) noexcept {
     TraceEvent event{};

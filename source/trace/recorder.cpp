@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace weft {
 
@@ -51,13 +52,13 @@ private:
     char m_room[4096];
 };
 
-// Calls visit(record) for the records of a ring that are not overwritten meanwhile, oldest first.
+// Calls visit(number, record) for the records of a ring before number `end` that are not
+// overwritten meanwhile, oldest first.
 template <class Visit>
-void ForEachRecord(const TraceRing &ring, Visit visit) noexcept {
-    const uint64_t end = ring.Written();
+void ForEachRecord(const TraceRing &ring, uint64_t end, Visit visit) noexcept {
     TraceRecord record;
     for (uint64_t i = end > ring.Capacity() ? end - ring.Capacity() : 0; i != end; ++i) {
-        if (ring.Read(i, record)) visit(record);
+        if (ring.Read(i, record)) visit(i, record);
     }
 }
 
@@ -85,6 +86,53 @@ void WriteText(Output &output, uint64_t address) noexcept {
     output.Put(text, length);
 }
 
+// Writes the records of one ring.
+class RingOutput {
+public:
+    RingOutput(Output &output, uint32_t ring) noexcept
+        : m_output(output), m_ring(ring), m_ticks(env::Ticks()) {}
+
+    /// `number`: of the record in this run.
+    void Put(uint64_t number, const TraceRecord &record) noexcept {
+        if (number != m_next || m_isFirst) PutBegin(number);
+        m_next = number + 1;
+        m_part[m_count++] = record;
+        if (m_count == kPart) Send();
+    }
+    /// Call it at the end. `written`: how many records the ring had.
+    void End(uint64_t written) noexcept {
+        if (written != m_next || m_isFirst) PutBegin(written);
+        Send();
+    }
+
+private:
+    // Records are missing before this one: they have been overwritten.
+    void PutBegin(uint64_t number) noexcept {
+        Send();
+        m_isFirst = false;
+        m_output.Put(TraceSection{TraceSection::kRing, sizeof(TraceRingSection)});
+        m_output.Put(TraceRingSection{m_ring, 0, number, m_ticks});
+    }
+    // The number of records in a section must be known before them. So they go out in parts.
+    void Send() noexcept {
+        if (m_count == 0) return;
+        m_output.Put(TraceSection{TraceSection::kRecords,
+                                  static_cast<uint32_t>(sizeof m_ring + m_count * sizeof *m_part)});
+        m_output.Put(m_ring);
+        m_output.Put(m_part, m_count * sizeof *m_part);
+        m_count = 0;
+    }
+
+    static constexpr uint32_t kPart = 64;
+    Output &m_output;
+    const uint32_t m_ring;
+    const uint64_t m_ticks;  // before the records are counted
+    uint64_t m_next = 0;
+    bool m_isFirst = true;
+    uint32_t m_count = 0;
+    TraceRecord m_part[kPart];
+};
+
 }  // namespace
 
 Recorder::Recorder(void *memory, size_t bytes, const RecorderOptions &options) noexcept
@@ -110,30 +158,20 @@ bool Recorder::Write(bool (*write)(const void *data, size_t bytes, void *user),
     if (rings == nullptr) return output.Flush();
     Seen seen;
     for (uint32_t i = 0; i < rings->count; ++i) {
-        ForEachRecord(rings->rings[i], [&](const TraceRecord &record) {
+        const TraceRing &ring = rings->rings[i];
+        ForEachRecord(ring, ring.Written(), [&](uint64_t, const TraceRecord &record) {
             const uint64_t text = TextOf(record);
             if (text != 0 && seen.Add(text)) WriteText(output, text);
         });
     }
     for (uint32_t i = 0; i < rings->count && output.IsGood(); ++i) {
         const TraceRing &ring = rings->rings[i];
-        // The number of records in a section must be known before them. So they go out in parts.
-        constexpr uint32_t kPart = 64;
-        TraceRecord part[kPart];
-        uint32_t count = 0;
-        const auto send = [&] {
-            if (count == 0) return;
-            output.Put(TraceSection{TraceSection::kRecords,
-                                    static_cast<uint32_t>(sizeof i + count * sizeof *part)});
-            output.Put(i);
-            output.Put(part, count * sizeof *part);
-            count = 0;
-        };
-        ForEachRecord(ring, [&](const TraceRecord &record) {
-            part[count++] = record;
-            if (count == kPart) send();
+        RingOutput ringOutput(output, i);
+        const uint64_t end = ring.Written();
+        ForEachRecord(ring, end, [&](uint64_t number, const TraceRecord &record) {
+            ringOutput.Put(number, record);
         });
-        send();
+        ringOutput.End(end);
     }
     output.Put(TraceSection{TraceSection::kEnd, 0});
     return output.Flush();

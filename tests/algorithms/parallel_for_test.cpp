@@ -61,8 +61,7 @@ TEST_CASE("ParallelFor: every index is run once", "[parallel_for][grid]") {
     }
 }
 
-TEST_CASE("ParallelFor: the index may be any integer, and the range lie anywhere",
-          "[parallel_for]") {
+TEST_CASE("ParallelFor: any integer type as index, and any range", "[parallel_for]") {
     test::Runner runner(test::Options(2));
     std::atomic<int64_t> sum{0};
     std::atomic<uint32_t> calls{0}, outside{0};
@@ -83,8 +82,7 @@ TEST_CASE("ParallelFor: the index may be any integer, and the range lie anywhere
     CHECK(outside == 0);
 }
 
-TEST_CASE("ParallelFor: a range with more indices than units has is split all the same",
-          "[parallel_for]") {
+TEST_CASE("ParallelFor: a range of 2^40 indices is split", "[parallel_for]") {
     test::Runner runner(test::Options(2));
     constexpr uint64_t kCount = uint64_t{1} << 40;
     std::atomic<uint64_t> sum{0}, most{0};
@@ -98,7 +96,7 @@ TEST_CASE("ParallelFor: a range with more indices than units has is split all th
     CHECK(most == 0);
 }
 
-TEST_CASE("ParallelFor: grains whose multiples are beyond 64 bits", "[parallel_for]") {
+TEST_CASE("ParallelFor: grains whose multiples overflow 64 bits", "[parallel_for]") {
     test::Runner runner(test::Options(2));
     std::atomic<uint64_t> sum{0}, wrong{0}, tiles{0};
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -168,7 +166,7 @@ TEST_CASE("ParallelFor: the body is not copied, and may be const", "[parallel_fo
     CHECK(sum == 2 * 4950);
 }
 
-TEST_CASE("ParallelFor: no range is shorter than the grain, but for the last", "[parallel_for]") {
+TEST_CASE("ParallelFor: only the last range is shorter than the grain", "[parallel_for]") {
     for (uint64_t grain : {1, 3, 64, 999, 1000, 5000}) {
         INFO("grain " << grain);
         test::Runner runner(test::Options(3));
@@ -185,8 +183,7 @@ TEST_CASE("ParallelFor: no range is shorter than the grain, but for the last", "
     }
 }
 
-TEST_CASE("ParallelFor: as many workers take part as there are, if each index takes long",
-          "[parallel_for]") {
+TEST_CASE("ParallelFor: all workers take part if each index takes long", "[parallel_for]") {
     for (uint32_t workers : {1u, 2u, 3u, 8u}) {
         for (uint32_t indices : {workers, workers + 5}) {
             INFO(workers << " workers, " << indices << " indices");
@@ -203,7 +200,7 @@ TEST_CASE("ParallelFor: as many workers take part as there are, if each index ta
     }
 }
 
-TEST_CASE("ParallelFor: loops in loops, and many at once", "[parallel_for][grid]") {
+TEST_CASE("ParallelFor: nested loops, and several loops at once", "[parallel_for][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
         test::Runner runner(point);
@@ -255,8 +252,7 @@ TEST_CASE("ParallelFor: the body may wait, and yield", "[parallel_for][grid]") {
     }
 }
 
-TEST_CASE("ParallelFor: while a body waits, its worker goes on with other indices",
-          "[parallel_for]") {
+TEST_CASE("ParallelFor: while a body waits, its worker runs other indices", "[parallel_for]") {
     test::Runner runner(test::Options(1));
     std::atomic<uint32_t> begun{0};
     bool othersRan = false;
@@ -271,8 +267,7 @@ TEST_CASE("ParallelFor: while a body waits, its worker goes on with other indice
     CHECK(begun == 16);
 }
 
-TEST_CASE("ParallelFor: from attached threads, threads that are no workers, and several at once",
-          "[parallel_for][grid]") {
+TEST_CASE("ParallelFor: called by attached and external threads at once", "[parallel_for][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         for (test::Life life : {test::Life::Run, test::Life::Start}) {
             INFO(test::Describe(point) << ", " << test::Describe(life));
@@ -294,7 +289,7 @@ TEST_CASE("ParallelFor: from attached threads, threads that are no workers, and 
     }
 }
 
-TEST_CASE("ParallelFor: without workers the order is the same each time",
+TEST_CASE("ParallelFor: without workers the indices always run in the same order",
           "[parallel_for][one_worker]") {
     std::vector<std::vector<uint32_t>> orders;
     for (int round = 0; round < 3; ++round) {
@@ -317,7 +312,8 @@ TEST_CASE("ParallelFor: without workers the order is the same each time",
     CHECK(orders[2] == orders[0]);
 }
 
-TEST_CASE("ParallelFor: what goes wrong is reported", "[parallel_for][report]") {
+TEST_CASE("ParallelFor: a stopped scheduler and an exception in the body are reported",
+          "[parallel_for][report]") {
     test::Runner runner(test::Options(2));
     const auto never = [](uint32_t) { std::abort(); };
     ParallelFor(runner.scheduler, 0, 100u, never);
@@ -340,7 +336,8 @@ TEST_CASE("ParallelFor: what goes wrong is reported", "[parallel_for][report]") 
     CHECK(runner.log.First(ReportCode::TaskThrew).task == "particles");
 }
 
-TEST_CASE("ParallelFor: the options are those of its tasks", "[parallel_for]") {
+TEST_CASE("ParallelFor: its tasks have the name and the stack class of its options",
+          "[parallel_for]") {
     SchedulerOptions options = test::Options(2);
     struct Seen {
         std::atomic<uint32_t> named{0}, others{0};
@@ -366,7 +363,7 @@ TEST_CASE("ParallelFor: the options are those of its tasks", "[parallel_for]") {
     CHECK(large == 100);
 }
 
-TEST_CASE("ParallelFor2D: every place is run once", "[parallel_for][grid]") {
+TEST_CASE("ParallelFor2D: each cell is run once", "[parallel_for][grid]") {
     constexpr uint32_t kSizes[][2] = {{0, 5},    {5, 0},  {1, 1},   {1, 1000},
                                       {1000, 1}, {7, 13}, {120, 90}};
     for (const test::GridPoint &point : test::Grid()) {
@@ -398,7 +395,7 @@ TEST_CASE("ParallelFor2D: every place is run once", "[parallel_for][grid]") {
     }
 }
 
-TEST_CASE("ParallelFor2D: tiles are as large as the grains say", "[parallel_for]") {
+TEST_CASE("ParallelFor2D: tiles have the size of the grains", "[parallel_for]") {
     test::Runner runner(test::Options(2));
     std::atomic<uint32_t> tiles{0}, wrong{0};
     CHECK(runner.Run([&](TaskScheduler &scheduler) {

@@ -86,7 +86,7 @@ TEST_CASE("ParallelReduce: a sum of numbers, by index and by range", "[parallel_
     }
 }
 
-TEST_CASE("ParallelReduce: floating-point numbers give the same to the last bit on any workers",
+TEST_CASE("ParallelReduce: floating-point results are identical for any number of workers",
           "[parallel_reduce][grid]") {
     const std::vector<float> numbers = Uneven(30011);
     std::vector<uint32_t> bits, withGrain;
@@ -116,7 +116,8 @@ TEST_CASE("ParallelReduce: floating-point numbers give the same to the last bit 
     CHECK(bits[0] != withGrain[0]);
 }
 
-TEST_CASE("ParallelReduce: neighbours are joined, left and right", "[parallel_reduce][grid]") {
+TEST_CASE("ParallelReduce: only neighbouring results are joined, in order",
+          "[parallel_reduce][grid]") {
     struct Stretch {
         uint32_t first, last;
     };
@@ -143,8 +144,7 @@ TEST_CASE("ParallelReduce: neighbours are joined, left and right", "[parallel_re
     }
 }
 
-TEST_CASE("ParallelReduce: results may be strings, or only movable, or large",
-          "[parallel_reduce]") {
+TEST_CASE("ParallelReduce: strings, move-only results and large results", "[parallel_reduce]") {
     struct Large {
         uint64_t bins[100];
     };
@@ -182,7 +182,7 @@ TEST_CASE("ParallelReduce: results may be strings, or only movable, or large",
     CHECK(std::count(histogram.bins, histogram.bins + 100, 30u) == 100);
 }
 
-TEST_CASE("ParallelReduce: an empty range gives what was given for it", "[parallel_reduce]") {
+TEST_CASE("ParallelReduce: an empty range gives the value `empty`", "[parallel_reduce]") {
     test::Runner runner(test::Options(2));
     std::string result;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -193,7 +193,7 @@ TEST_CASE("ParallelReduce: an empty range gives what was given for it", "[parall
     CHECK(result == "empty");
 }
 
-TEST_CASE("ParallelReduce: the grain is the shortest block", "[parallel_reduce]") {
+TEST_CASE("ParallelReduce: blocks have the size of the grain", "[parallel_reduce]") {
     test::Runner runner(test::Options(2));
     std::atomic<uint32_t> wrong{0}, blocks{0};
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -212,7 +212,7 @@ TEST_CASE("ParallelReduce: the grain is the shortest block", "[parallel_reduce]"
     CHECK(wrong == 0);
 }
 
-TEST_CASE("ParallelReduce: in loops, from attached threads, and from threads that are no workers",
+TEST_CASE("ParallelReduce: inside loops, and by attached and external threads",
           "[parallel_reduce]") {
     for (test::Life life : {test::Life::Run, test::Life::Start}) {
         INFO(test::Describe(life));
@@ -232,7 +232,7 @@ TEST_CASE("ParallelReduce: in loops, from attached threads, and from threads tha
     }
 }
 
-TEST_CASE("ParallelReduce: what goes wrong is reported, and every result is destroyed",
+TEST_CASE("ParallelReduce: errors are reported, and each result is destroyed",
           "[parallel_reduce][report]") {
     struct Counted {
         explicit Counted(std::atomic<int> *count) : alive(count) { ++*alive; }

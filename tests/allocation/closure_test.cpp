@@ -87,7 +87,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("invariant 9: closures and tasks that follow allocate nothing", "[allocation]") {
+TEST_CASE("invariant 9: closures and deferred tasks allocate nothing", "[allocation]") {
     for (uint32_t workers : {1u, 2u, 4u}) {
         INFO(workers << " workers");
         SchedulerOptions options;

@@ -105,7 +105,7 @@ struct Game {
 
 }  // namespace
 
-TEST_CASE("the interposed functions count", "[allocation]") {
+TEST_CASE("interposed functions: each call is counted", "[allocation]") {
     const auto calls = [](auto action) {
         const uint64_t before = test::CountedCalls();
         test::CountCalls(true);
@@ -160,10 +160,8 @@ void CheckFrames(const SchedulerOptions &given, bool alone, const Run &run) {
 
 }  // namespace
 
-TEST_CASE(
-    "invariant 9: 1,000 frames of submitting and waiting allocate nothing and rarely call the "
-    "system",
-    "[allocation]") {
+TEST_CASE("invariant 9: 1,000 frames of a run allocate nothing and make few system calls",
+          "[allocation]") {
     for (uint32_t workers : {1u, 2u, 3u}) {
         SchedulerOptions options;
         options.workers = workers;
@@ -175,7 +173,9 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("invariant 9: nor do 1,000 frames of an attached thread", "[allocation]") {
+TEST_CASE(
+    "invariant 9: 1,000 frames of an attached thread allocate nothing and make few system calls",
+    "[allocation]") {
     for (uint32_t workers : {0u, 1u, 2u}) {
         SchedulerOptions options;
         options.workers = workers;
@@ -189,8 +189,7 @@ TEST_CASE("invariant 9: nor do 1,000 frames of an attached thread", "[allocation
     }
 }
 
-TEST_CASE("invariant 9: a thread that begins when frames run already allocates nothing",
-          "[allocation]") {
+TEST_CASE("invariant 9: a worker thread that starts late allocates nothing", "[allocation]") {
     SchedulerOptions options;
     options.workers = 3;
     std::atomic<uint32_t> begun{0};

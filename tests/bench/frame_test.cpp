@@ -41,7 +41,7 @@ double IdealOf(const std::vector<Stage> &stages, uint32_t workers) {
 
 }  // namespace
 
-TEST_CASE("frame: a description is read as it is written", "[frame]") {
+TEST_CASE("frame: all parts of a description are read", "[frame]") {
     Frame frame;
     const Problem problem = ParseText(
         "# a comment\n"
@@ -66,7 +66,7 @@ TEST_CASE("frame: a description is read as it is written", "[frame]") {
     CHECK(frame.stages[4].stack == weft::StackClass::Small);
 }
 
-TEST_CASE("frame: what is wrong in a description is named with its line", "[frame]") {
+TEST_CASE("frame: an error in a description is reported with its line", "[frame]") {
     const std::string first = "stage a tasks 1 constant 1us\n";
     const std::pair<const char *, const char *> mistakes[] = {
         {"step b tasks 1 constant 1us", "expected stage, found step"},
@@ -106,7 +106,7 @@ TEST_CASE("frame: what is wrong in a description is named with its line", "[fram
 }
 
 // Needs the root of the repository as the working folder, where tests/run.sh runs the tests.
-TEST_CASE("frame: the shipped descriptions are good", "[frame]") {
+TEST_CASE("frame: the shipped descriptions are valid", "[frame]") {
     for (const auto &[name, least] :
          {std::pair("indie", 150u), std::pair("aaa", 1000u), std::pair("spiky", 400u)}) {
         Frame frame;
@@ -118,10 +118,8 @@ TEST_CASE("frame: the shipped descriptions are good", "[frame]") {
     }
 }
 
-TEST_CASE(
-    "frame: durations depend on the seed and the frame's number alone, and keep to their "
-    "distribution",
-    "[frame]") {
+TEST_CASE("frame: durations depend only on seed and frame number, and follow their distribution",
+          "[frame]") {
     const std::string text =
         "stage constant tasks 1000 constant 3us\nstage uniform tasks 1000 uniform 2us 6us\n"
         "stage normal tasks 1000 normal 10us 20us\nstage lognormal tasks 1001 lognormal 10us 1\n"
@@ -150,8 +148,7 @@ TEST_CASE(
     CHECK(std::count(durations[4].begin(), durations[4].end(), 1000.0) == 1000 - spikes);
 }
 
-TEST_CASE("frame: the ideal is the critical path or the work bound, whichever is longer",
-          "[frame]") {
+TEST_CASE("frame: the ideal time is the longer one of critical path and work bound", "[frame]") {
     CHECK(KnownWork(Diamond()).all == 120);
     CHECK(IdealOf(Diamond(), 1) == 120);
     CHECK(IdealOf(Diamond(), 2) == 65);  // top, right, bottom
@@ -163,7 +160,7 @@ TEST_CASE("frame: the ideal is the critical path or the work bound, whichever is
     CHECK(KnownWork(unknown).longest.empty());
 }
 
-TEST_CASE("frame: a percentile is the sample that so many do not exceed", "[frame]") {
+TEST_CASE("frame: a percentile is one of the samples (nearest rank)", "[frame]") {
     std::vector<double> samples;
     for (int i = 100; i > 0; --i) samples.push_back(i);
     CHECK(Percentile(samples, 1) == 1);
@@ -229,7 +226,7 @@ struct Counted {
 
 }  // namespace
 
-TEST_CASE("frame: every task runs once a frame, after the stages that its stage is after",
+TEST_CASE("frame: each task runs once per frame, after all tasks of the stages before it",
           "[frame]") {
     const uint32_t workers = GENERATE(1u, 2u);
     constexpr uint32_t kTasks[] = {1, 40, 7, 100, 3}, kStages = 5, kFrames = 30, kWarmUp = 2;
@@ -271,7 +268,7 @@ TEST_CASE("frame: every task runs once a frame, after the stages that its stage 
     if (workers == 1) CHECK(report.stolen == 0);
 }
 
-TEST_CASE("frame: stages and options that cannot be run are named", "[frame]") {
+TEST_CASE("frame: invalid stages and options are reported", "[frame]") {
     const auto problemOf = [](std::vector<Stage> stages, uint32_t workers = 1,
                               uint32_t frames = 1) {
         Frame frame{"bad", stages, nullptr};

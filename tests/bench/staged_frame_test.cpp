@@ -47,9 +47,8 @@ frame::Stage MakeStage(size_t tasks, std::vector<uint32_t> after) {
 
 }  // namespace
 
-TEST_CASE(
-    "staged frame: a stage is submitted when all those that it is after have ended, and not before",
-    "[frame]") {
+TEST_CASE("staged frame: a stage is submitted as soon as all its predecessors have ended",
+          "[frame]") {
     const std::vector<frame::Stage> diamond = {MakeStage(2, {}), MakeStage(2, {0}),
                                                MakeStage(3, {0}), MakeStage(4, {1, 2})};
     StagedFrame<AnyOrder> staged(diamond);

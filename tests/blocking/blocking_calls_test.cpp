@@ -36,7 +36,7 @@ struct NoDefault {
 
 }  // namespace
 
-TEST_CASE("blocking: a task gets the answer, and no worker made the call", "[blocking][grid]") {
+TEST_CASE("blocking: calls run on no worker, and tasks get their results", "[blocking][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         test::Runner runner(point);
@@ -88,7 +88,7 @@ TEST_CASE("blocking: results of every kind", "[blocking]") {
     CHECK(plain == 45);
 }
 
-TEST_CASE("blocking: the callable hands on errno", "[blocking]") {
+TEST_CASE("blocking: a callable can return errno", "[blocking]") {
     test::Runner runner(test::Options(1));
     int error = 0;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -118,8 +118,7 @@ TEST_CASE("blocking: the only worker runs tasks while calls block", "[blocking]"
     CHECK(test::Faults(runner.log) == "");
 }
 
-TEST_CASE("blocking: an attached thread waits and runs tasks meanwhile, with and without workers",
-          "[blocking]") {
+TEST_CASE("blocking: an attached thread runs tasks while it waits for a call", "[blocking]") {
     for (uint32_t workers : {0u, 1u}) {
         test::Runner runner(test::Options(workers));
         TaskScheduler &scheduler = runner.scheduler;
@@ -146,7 +145,7 @@ TEST_CASE("blocking: an attached thread waits and runs tasks meanwhile, with and
     }
 }
 
-TEST_CASE("blocking: a thread that is no worker makes the call itself, also while nothing runs",
+TEST_CASE("blocking: an external thread makes the call itself, even if nothing runs",
           "[blocking]") {
     test::Runner runner(test::Options(1));
     BlockingCalls calls(runner.scheduler);
@@ -176,8 +175,7 @@ TEST_CASE("blocking: a task of another scheduler makes the call itself", "[block
     runner.scheduler.Stop();
 }
 
-TEST_CASE("blocking: a call may submit to its scheduler and wait for what it submitted",
-          "[blocking]") {
+TEST_CASE("blocking: a call may submit tasks to its scheduler and wait for them", "[blocking]") {
     test::Runner runner(test::Options(1));
     std::atomic<uint32_t> ran{0};
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -189,7 +187,7 @@ TEST_CASE("blocking: a call may submit to its scheduler and wait for what it sub
     CHECK(ran.load() == 21);
 }
 
-TEST_CASE("blocking: calls that are submitted are counted, and come in order", "[blocking]") {
+TEST_CASE("blocking: submitted calls are counted, and begin in order", "[blocking]") {
     test::Runner runner(test::Options(1));
     std::vector<uint32_t> order;
     uint32_t atWait = 0;
@@ -254,7 +252,7 @@ TEST_CASE("blocking: a call may be submitted again, or be freed, once it has beg
     CHECK(test::Faults(runner.log) == "");
 }
 
-TEST_CASE("blocking: threads that nothing else orders submit one call in turn", "[blocking]") {
+TEST_CASE("blocking: unsynchronised threads submit one call in turn", "[blocking]") {
     test::Runner runner(test::Options(1));
     REQUIRE(runner.scheduler.Start() == Status::Ok);
     std::atomic<uint32_t> made{0};
@@ -271,7 +269,7 @@ TEST_CASE("blocking: threads that nothing else orders submit one call in turn", 
     CHECK(made.load() == 200);
 }
 
-TEST_CASE("blocking: many threads submit at once, and nothing is lost", "[blocking]") {
+TEST_CASE("blocking: many threads submit at once, and no call is lost", "[blocking]") {
     for (uint32_t threads : {1u, 2u, 16u}) {
         test::Runner runner(test::Options(2));
         REQUIRE(runner.scheduler.Start() == Status::Ok);
@@ -300,7 +298,7 @@ TEST_CASE("blocking: many threads submit at once, and nothing is lost", "[blocki
     }
 }
 
-TEST_CASE("blocking: wrong use is answered and has no effect", "[blocking]") {
+TEST_CASE("blocking: invalid calls return a status and have no effect", "[blocking]") {
     test::Runner runner(test::Options(1));
     std::atomic<uint32_t> made{0};
     Status null = Status::Ok, nullCall = Status::Ok, twice = Status::Ok;
@@ -331,7 +329,7 @@ TEST_CASE("blocking: wrong use is answered and has no effect", "[blocking]") {
     CHECK(made.load() == 1);
 }
 
-TEST_CASE("blocking: with a counter that is refused the call is not made", "[blocking][report]") {
+TEST_CASE("blocking: a call whose counter is refused is not made", "[blocking][report]") {
     test::Runner runner(test::Options(1)), other(test::Options(1));
     Counter full(~0u), external;
     uint32_t made = 0;
@@ -362,7 +360,7 @@ TEST_CASE("blocking: with a counter that is refused the call is not made", "[blo
     CHECK(other.log.Text() == "");
 }
 
-TEST_CASE("blocking: from a hook it is reported, and the call is made all the same", "[blocking]") {
+TEST_CASE("blocking: a call in a hook is reported, but made", "[blocking]") {
     struct Shared {
         BlockingCalls *calls = nullptr;
         std::atomic<uint32_t> asked{0}, made{0};
@@ -390,7 +388,7 @@ TEST_CASE("blocking: from a hook it is reported, and the call is made all the sa
                       "BlockingCalls::Run was called by a hook"));
 }
 
-TEST_CASE("blocking: from a hook before the run begins and when it is over it is the same",
+TEST_CASE("blocking: a call in a hook before or after the run is reported, but made",
           "[blocking]") {
     const test::ChildResult child = test::RunInChild([] {
         test::EndAfter(20);

@@ -55,8 +55,7 @@ uint32_t Meet(TaskScheduler &scheduler, BlockingCalls &calls, uint32_t count) {
 
 }  // namespace
 
-TEST_CASE("blocking threads: as many calls as there may be threads are under way, and no more",
-          "[blocking]") {
+TEST_CASE("blocking threads: at most maxThreads calls run at once", "[blocking]") {
     for (uint32_t most : {1u, 2u, 5u, 70u}) {
         test::Runner runner(test::Options(2));
         uint32_t met = 0, threads = 0;
@@ -83,7 +82,7 @@ TEST_CASE("blocking threads: as many calls as there may be threads are under way
     }
 }
 
-TEST_CASE("blocking threads: they end when they were idle, and are made again", "[blocking]") {
+TEST_CASE("blocking threads: idle threads end, and are created again", "[blocking]") {
     test::Runner runner(test::Options(2));
     bool ended = false;
     uint32_t met = 0;
@@ -100,7 +99,7 @@ TEST_CASE("blocking threads: they end when they were idle, and are made again", 
     CHECK(met == 21 * 6);
 }
 
-TEST_CASE("blocking threads: with no idle time they stay", "[blocking]") {
+TEST_CASE("blocking threads: without an idle time, threads do not end", "[blocking]") {
     test::Runner runner(test::Options(2));
     uint32_t threads = 0;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -112,7 +111,7 @@ TEST_CASE("blocking threads: with no idle time they stay", "[blocking]") {
     CHECK(threads == 4);
 }
 
-TEST_CASE("blocking threads: the end waits for what was submitted, on the one worker's fiber too",
+TEST_CASE("blocking threads: the destructor waits for submitted calls, also on the only worker",
           "[blocking]") {
     test::Runner runner(test::Options(1));
     std::atomic<bool> computed{false};
@@ -138,7 +137,7 @@ TEST_CASE("blocking threads: the end waits for what was submitted, on the one wo
     CHECK(test::Faults(runner.log) == "");
 }
 
-TEST_CASE("blocking threads: the end in a hook is reported and waits, also when the run is over",
+TEST_CASE("blocking threads: the destructor in a hook is reported and waits, also after the run",
           "[blocking]") {
     const test::ChildResult child = test::RunInChild([] {
         test::EndAfter(20);
@@ -171,7 +170,7 @@ TEST_CASE("blocking threads: the end in a hook is reported and waits, also when 
     CHECK(child.code == 0);
 }
 
-TEST_CASE("blocking threads: uncounted calls need no scheduler that runs", "[blocking]") {
+TEST_CASE("blocking threads: calls without a counter need no running scheduler", "[blocking]") {
     test::Runner runner(test::Options(1));
     std::atomic<uint32_t> made{0};
     auto count = [&] { made.fetch_add(1); };
@@ -189,7 +188,7 @@ TEST_CASE("blocking threads: uncounted calls need no scheduler that runs", "[blo
     CHECK(test::Faults(runner.log) == "");
 }
 
-TEST_CASE("blocking threads: when the system refuses them, callers make the calls, and are told",
+TEST_CASE("blocking threads: if no thread can be created, callers make the calls, LastError is set",
           "[blocking]") {
     for (uint32_t workers : {1u, 2u}) {
         test::Runner runner(test::Options(workers));
@@ -220,7 +219,7 @@ TEST_CASE("blocking threads: when the system refuses them, callers make the call
     }
 }
 
-TEST_CASE("blocking threads: without memory, callers make the calls; what was allocated is freed",
+TEST_CASE("blocking threads: without memory, callers make the calls, and nothing leaks",
           "[blocking]") {
     const int64_t before = test::OutstandingAllocations();
     bool failed = true;
@@ -263,7 +262,7 @@ TEST_CASE("blocking threads: nothing is allocated after the constructor", "[bloc
     CHECK_FALSE(failed);
 }
 
-TEST_CASE("blocking threads: memory of the host", "[blocking]") {
+TEST_CASE("blocking threads: memory comes from the host's hooks", "[blocking]") {
     test::HostMemory host;
     test::Runner runner(test::Options(1));
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -278,8 +277,7 @@ TEST_CASE("blocking threads: memory of the host", "[blocking]") {
     CHECK(host.Wrong() == 0);
 }
 
-TEST_CASE("blocking threads: options out of range are told of, and the nearest are used",
-          "[blocking]") {
+TEST_CASE("blocking threads: options out of range are reported and clamped", "[blocking]") {
     test::Runner runner(test::Options(1));
     BlockingOptions none, many, little, half, low, high;
     none.maxThreads = 0;
@@ -355,7 +353,7 @@ TEST_CASE("blocking threads: the hooks are called once on each thread, around al
     }
 }
 
-TEST_CASE("blocking threads: the hooks are in balance when idle threads end and begin again",
+TEST_CASE("blocking threads: each onStart has its onStop, even if idle threads end",
           "[blocking][hooks]") {
     test::Runner runner(test::Options(2));
     test::ThreadRecord record;
@@ -459,7 +457,7 @@ TEST_CASE("blocking threads: nice values are added to that of the process", "[bl
     CHECK(NiceOfProcess() == own);
 }
 
-TEST_CASE("blocking threads: a worker's nice value is not theirs, if the user may lower it",
+TEST_CASE("blocking threads: they do not inherit a worker's nice value, if the user may lower it",
           "[blocking]") {
     const int own = NiceOfProcess();
     bool mayLower = false;
@@ -479,8 +477,7 @@ TEST_CASE("blocking threads: a worker's nice value is not theirs, if the user ma
     }
 }
 
-TEST_CASE("blocking threads: a nice value that this user may not set leaves the thread's as it is",
-          "[blocking]") {
+TEST_CASE("blocking threads: without the permission, a thread keeps its nice value", "[blocking]") {
     const test::ChildResult child = test::RunInChild([] {
         test::EndAfter(20);
         const rlimit none{0, 0};
@@ -502,7 +499,7 @@ TEST_CASE("blocking threads: a nice value that this user may not set leaves the 
 #if !defined(_WIN32)
 
 TEST_CASE(
-    "blocking threads: in a forked child callers make the calls, and the end waits for nobody",
+    "blocking threads: in a forked child, callers make the calls, and the destructor does not wait",
     "[blocking][fork_mark]") {
     test::Runner runner(test::Options(1));
     REQUIRE(runner.scheduler.Start() == Status::Ok);
@@ -540,7 +537,7 @@ TEST_CASE(
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("blocking threads: in the child of a task that forked its calls are made by itself",
+TEST_CASE("blocking threads: after a fork in a task, its child makes the calls itself",
           "[blocking][fork_mark]") {
     test::Runner runner(test::Options(1));
     test::ChildResult child;
@@ -568,10 +565,8 @@ TEST_CASE("blocking threads: in the child of a task that forked its calls are ma
     CHECK(child.code == 0);
 }
 
-TEST_CASE(
-    "blocking threads: they run on all CPUs of the process, not on those of the worker that starts "
-    "them",
-    "[blocking]") {
+TEST_CASE("blocking threads: they run on all CPUs of the process, not only on those of a worker",
+          "[blocking]") {
     const auto cpusOf = [](pid_t thread) {
         cpu_set_t cpus;
         CPU_ZERO(&cpus);

@@ -25,7 +25,7 @@ TEST_CASE("bit set: set, test and clear", "[bit_set]") {
     }
 }
 
-TEST_CASE("bit set: ClearAny begins at home, and finds every bit once", "[bit_set]") {
+TEST_CASE("bit set: ClearAny begins near the given bit, and finds each bit once", "[bit_set]") {
     AtomicBitSet bits;
     REQUIRE(bits.Acquire(200));
     CHECK(bits.ClearAny(0) == AtomicBitSet::kNone);

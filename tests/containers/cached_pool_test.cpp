@@ -29,7 +29,7 @@ std::set<uint32_t> TakeAll(Pool &pool, uint32_t user) {
 
 }  // namespace
 
-TEST_CASE("cached pool: items are distinct, never move, and come back to whoever gave them back",
+TEST_CASE("cached pool: items are distinct, never move, and are reused by the same user",
           "[cached_pool]") {
     const int64_t before = test::OutstandingAllocations();
     {
@@ -52,7 +52,7 @@ TEST_CASE("cached pool: items are distinct, never move, and come back to whoever
     CHECK(test::OutstandingAllocations() == before);
 }
 
-TEST_CASE("cached pool: a cache keeps so many, the coldest go to the others", "[cached_pool]") {
+TEST_CASE("cached pool: a full cache moves its oldest items to the pool", "[cached_pool]") {
     Pool pool;
     REQUIRE(pool.Acquire(2));
     for (uint32_t i = 0; i < 64; ++i) REQUIRE(pool.Take(kNoCache) == i);
@@ -70,8 +70,7 @@ TEST_CASE("cached pool: a cache keeps so many, the coldest go to the others", "[
     CHECK(pool.Take(0) == Pool::kNone);
 }
 
-TEST_CASE("cached pool: what comes back together fills the cache, the rest goes to the pool",
-          "[cached_pool]") {
+TEST_CASE("cached pool: items given back together fill the cache, then the pool", "[cached_pool]") {
     for (const uint32_t user : {0u, kNoCache}) {
         Pool pool;
         REQUIRE(pool.Acquire(1));
@@ -87,7 +86,7 @@ TEST_CASE("cached pool: what comes back together fills the cache, the rest goes 
     }
 }
 
-TEST_CASE("cached pool: Acquire without memory", "[cached_pool]") {
+TEST_CASE("cached pool: Acquire fails without memory", "[cached_pool]") {
     const int64_t before = test::OutstandingAllocations();
     for (int allocations : {0, 1, 2}) {  // of three: one for the caches, two for a segment
         Pool pool;

@@ -21,8 +21,7 @@ struct Less {
 
 }  // namespace
 
-TEST_CASE("pairing heap: the least is on top, whatever is pushed, taken and removed",
-          "[pairing_heap]") {
+TEST_CASE("pairing heap: the least item is on top after any Push and Remove", "[pairing_heap]") {
     for (uint32_t seed = 1; seed <= 200; ++seed) {
         INFO("seed " << seed);
         std::mt19937 random(seed);

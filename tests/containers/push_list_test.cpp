@@ -39,7 +39,8 @@ TEST_CASE("push list: first in, first out; TakeAll empties it", "[push_list]") {
     CHECK(nodes[3].next == nullptr);
 }
 
-TEST_CASE("push list: three producers, nothing lost, each one's order kept", "[push_list]") {
+TEST_CASE("push list: with three producers no node is lost, and each producer's order is kept",
+          "[push_list]") {
     constexpr uint32_t kNodes = 20000;
     PushList<Node> list;
     std::vector<std::vector<Node>> nodes(3, std::vector<Node>(kNodes));

@@ -21,7 +21,7 @@ using Pool = SegmentPool<Item>;
 
 }  // namespace
 
-TEST_CASE("segment pool: items are distinct, never move, and come back", "[segment_pool]") {
+TEST_CASE("segment pool: items are distinct, never move, and are reused", "[segment_pool]") {
     const int64_t before = test::OutstandingAllocations();
     {
         Pool pool;
@@ -53,8 +53,9 @@ TEST_CASE("segment pool: items are distinct, never move, and come back", "[segme
     CHECK(test::OutstandingAllocations() == before);
 }
 
-TEST_CASE("segment pool: 64 without an allocation, none without memory, none past the most",
-          "[segment_pool]") {
+TEST_CASE(
+    "segment pool: Take needs no allocation for 64 items, and fails without memory or when full",
+    "[segment_pool]") {
     Pool pool;
     REQUIRE(pool.Acquire());
     {
@@ -76,7 +77,7 @@ TEST_CASE("segment pool: 64 without an allocation, none without memory, none pas
     CHECK(pool.Take() == 0);
 }
 
-TEST_CASE("segment pool: Acquire without memory", "[segment_pool]") {
+TEST_CASE("segment pool: Acquire fails without memory", "[segment_pool]") {
     const int64_t before = test::OutstandingAllocations();
     for (int allocations : {0, 1}) {  // of two, for a segment
         Pool pool;
@@ -87,7 +88,7 @@ TEST_CASE("segment pool: Acquire without memory", "[segment_pool]") {
     CHECK(test::OutstandingAllocations() == before);
 }
 
-TEST_CASE("segment pool: there is what was added, and no more", "[segment_pool]") {
+TEST_CASE("segment pool: Has is true only for items of existing segments", "[segment_pool]") {
     SegmentPool<Item, 3> pool;
     CHECK(pool.kMaxItems == 256);
     REQUIRE(pool.Acquire());
@@ -102,7 +103,7 @@ TEST_CASE("segment pool: there is what was added, and no more", "[segment_pool]"
     CHECK(!pool.Has(256));
 }
 
-TEST_CASE("segment pool: what comes back together is there again, any number", "[segment_pool]") {
+TEST_CASE("segment pool: any number of items can be given back together", "[segment_pool]") {
     for (uint32_t count : {0u, 1u, 2u, 63u, 64u, 65u, 200u}) {
         Pool pool;
         REQUIRE(pool.Acquire());
@@ -126,8 +127,7 @@ TEST_CASE("segment pool: what comes back together is there again, any number", "
     }
 }
 
-TEST_CASE("segment pool: several at once, as many as there are, and none past the most",
-          "[segment_pool]") {
+TEST_CASE("segment pool: TakeSome takes at most as many items as there are", "[segment_pool]") {
     SegmentPool<Item, 1, 8> pool;
     REQUIRE(pool.Acquire());
     uint32_t taken[6] = {};

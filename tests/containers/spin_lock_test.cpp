@@ -9,7 +9,8 @@
 
 using namespace weft::internal;
 
-TEST_CASE("spin lock: one at a time, who sees what the last one wrote", "[spin_lock]") {
+TEST_CASE("spin lock: one owner at a time, and it sees what the previous one wrote",
+          "[spin_lock]") {
     constexpr uint32_t kThreads = 4, kTimes = 5000;
     SpinLock lock;
     uint32_t plain = 0;
@@ -22,7 +23,7 @@ TEST_CASE("spin lock: one at a time, who sees what the last one wrote", "[spin_l
     CHECK(plain == kThreads * kTimes);
 }
 
-TEST_CASE("spin lock: tells who had to wait for it", "[spin_lock]") {
+TEST_CASE("spin lock: WasTaken is true if the thread had to wait", "[spin_lock]") {
     SpinLock lock;
     CHECK_FALSE(SpinLock::Held(lock).WasTaken());
     std::atomic<bool> hadToWait{false};

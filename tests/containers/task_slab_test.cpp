@@ -28,7 +28,7 @@ bool Holds(const Task *first, uint32_t count, uintptr_t value) {
 
 }  // namespace
 
-TEST_CASE("slab: runs do not overlap while they are out", "[slab]") {
+TEST_CASE("slab: runs in use do not overlap", "[slab]") {
     TaskSlab slab;
     REQUIRE(slab.Acquire());
     std::vector<Task *> runs;
@@ -41,7 +41,7 @@ TEST_CASE("slab: runs do not overlap while they are out", "[slab]") {
     for (uint32_t i = 0; i < 200; ++i) CHECK(Holds(runs[i], 1 + i % TaskSlab::kMaxRun, i));
 }
 
-TEST_CASE("slab: what comes back is used again, without new memory", "[slab]") {
+TEST_CASE("slab: runs that were given back are reused without new memory", "[slab]") {
     TaskSlab slab;
     REQUIRE(slab.Acquire());
     const test::FailingAllocation failing(0);
@@ -54,7 +54,7 @@ TEST_CASE("slab: what comes back is used again, without new memory", "[slab]") {
     CHECK(!failing.HasFailed());
 }
 
-TEST_CASE("slab: while others hold on to all blocks but one, nothing is allocated", "[slab]") {
+TEST_CASE("slab: nothing is allocated while others hold all blocks but one", "[slab]") {
     for (uint32_t blocks : {2u, 5u}) {
         TaskSlab slab, thief;
         REQUIRE(slab.Acquire(blocks));
@@ -82,7 +82,7 @@ TEST_CASE("slab: while others hold on to all blocks but one, nothing is allocate
     }
 }
 
-TEST_CASE("hazard 4: a block is not used again under a slice that is still out", "[slab]") {
+TEST_CASE("slab: a block is not reused while a slice of it is in use", "[slab]") {
     TaskSlab slab;
     REQUIRE(slab.Acquire());
     Task *pinned = slab.Take(8);
@@ -99,7 +99,7 @@ TEST_CASE("hazard 4: a block is not used again under a slice that is still out",
     slab.GiveBack(pinned + 7, 1);
 }
 
-TEST_CASE("slab: a pinned block does not make the ring grow without bound", "[slab]") {
+TEST_CASE("slab: the ring does not grow without bound while one task stays in use", "[slab]") {
     TaskSlab slab;
     REQUIRE(slab.Acquire());
     const int64_t before = test::OutstandingAllocations();
@@ -109,7 +109,7 @@ TEST_CASE("slab: a pinned block does not make the ring grow without bound", "[sl
     slab.GiveBack(pinned, 1);
 }
 
-TEST_CASE("slab: the ring grows while everything is out, and all of it is used again", "[slab]") {
+TEST_CASE("slab: the ring grows while all runs are in use, and all of it is reused", "[slab]") {
     TaskSlab slab;
     REQUIRE(slab.Acquire());
     int64_t afterFirst = 0;
@@ -126,7 +126,7 @@ TEST_CASE("slab: the ring grows while everything is out, and all of it is used a
     }
 }
 
-TEST_CASE("slab: without memory Take gives null, and goes on afterwards", "[slab]") {
+TEST_CASE("slab: Take returns null without memory, and works again later", "[slab]") {
     TaskSlab slab;
     REQUIRE(slab.Acquire());
     std::vector<Task *> runs;
@@ -144,7 +144,7 @@ TEST_CASE("slab: without memory Take gives null, and goes on afterwards", "[slab
 
 // A thief gives back stolen tasks while the owner fills runs. The thief's last reads must come
 // before the owner's next writes.
-TEST_CASE("slab: tasks given back by a thief are written over only afterwards", "[slab]") {
+TEST_CASE("slab: tasks are overwritten only after a thief has given them back", "[slab]") {
     TaskSlab owner, thief;
     REQUIRE(owner.Acquire());
     REQUIRE(thief.Acquire());
@@ -175,10 +175,8 @@ TEST_CASE("slab: tasks given back by a thief are written over only afterwards", 
     CHECK(wrong.load() == 0);
 }
 
-TEST_CASE(
-    "slab: what others give back counts once they pass it on: at another block's turn, or when "
-    "they are told to",
-    "[slab]") {
+TEST_CASE("slab: tasks that another worker gives back are free after it has flushed them",
+          "[slab]") {
     TaskSlab owner, other;
     REQUIRE(owner.Acquire());
     REQUIRE(other.Acquire());

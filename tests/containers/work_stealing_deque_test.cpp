@@ -62,8 +62,7 @@ TEST_CASE("deque: the owner pops the newest, thieves steal the oldest", "[deque]
     CHECK(deque.LooksEmpty());
 }
 
-TEST_CASE("deque: PopIf takes the newest item if it is wanted, and leaves it otherwise",
-          "[deque]") {
+TEST_CASE("deque: PopIf takes the newest item only if the predicate is true", "[deque]") {
     Deque deque;
     REQUIRE(deque.Acquire(2));
     uint64_t item = 0;
@@ -81,7 +80,7 @@ TEST_CASE("deque: PopIf takes the newest item if it is wanted, and leaves it oth
     CHECK(deque.Size() == 0);
 }
 
-TEST_CASE("deque: staged items are nobody's until they are published together", "[deque]") {
+TEST_CASE("deque: staged items cannot be taken before Publish", "[deque]") {
     Deque deque;
     REQUIRE(deque.Acquire(4));
     Push(deque, 1);
@@ -132,7 +131,7 @@ TEST_CASE("deque: a Reserve without memory fails and changes nothing", "[deque]"
     CHECK(!none.Acquire(4));
 }
 
-TEST_CASE("fault: index wrap near 2^64. The deque works across it", "[deque]") {
+TEST_CASE("fault: index wrap. The deque works across index 2^64", "[deque]") {
     for (uint64_t before = 0; before < 12; ++before) {
         INFO("first index 2^64 - " << before);
         Deque deque;
@@ -156,9 +155,8 @@ TEST_CASE("fault: index wrap near 2^64. The deque works across it", "[deque]") {
 
 // One owner and three thieves. The owner pushes in bulk and pops, and the deque runs empty again
 // and again.
-TEST_CASE(
-    "fault: task lost or run twice in the deque, torn slot read. Exact accounting under thieves",
-    "[deque]") {
+TEST_CASE("fault: item lost, taken twice or torn. Owner and thieves take each item once",
+          "[deque]") {
     for (uint64_t firstIndex : {uint64_t{0}, 0 - uint64_t{5000}}) {
         constexpr uint64_t kItems = 60000;
         WorkStealingDeque<Wide> deque;
@@ -214,7 +212,7 @@ TEST_CASE(
 }
 
 // ThreadSanitizer checks that publishing an item also publishes the data that it stands for.
-TEST_CASE("deque: who steals an item sees what its owner wrote before publishing it", "[deque]") {
+TEST_CASE("deque: a thief sees what the owner wrote before it published the item", "[deque]") {
     for (bool single : {false, true}) {
         constexpr uint64_t kItems = 4000;
         Deque deque;
@@ -244,7 +242,7 @@ TEST_CASE("deque: who steals an item sees what its owner wrote before publishing
 }
 
 // Owner and thief start together and compete for one item, again and again.
-TEST_CASE("deque: of owner and thieves exactly one takes the last item", "[deque]") {
+TEST_CASE("deque: exactly one of owner and thief takes the last item", "[deque]") {
     Deque deque;
     REQUIRE(deque.Acquire(2));
     constexpr uint64_t kRounds = 20000;

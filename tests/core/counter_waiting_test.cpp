@@ -46,8 +46,7 @@ using Fibers = std::vector<uint32_t>;
 
 }  // namespace
 
-TEST_CASE("counter: the decrement that makes it zero returns all waiters, once",
-          "[counter_waiting]") {
+TEST_CASE("counter: the decrement to zero returns each waiter once", "[counter_waiting]") {
     Fixture f(3);
     CHECK(f.Register(10, 0) == Registration::Waiting);
     CHECK(f.Register(11, 0) == Registration::Waiting);
@@ -74,8 +73,7 @@ TEST_CASE("counter: targets other than zero", "[counter_waiting]") {
     CHECK(f.counter.IsZero());
 }
 
-TEST_CASE("counter: a waiter that was kept is found again after the count rose",
-          "[counter_waiting]") {
+TEST_CASE("counter: a waiter stays registered while the count rises", "[counter_waiting]") {
     Fixture f(4);
     CHECK(f.Register(1, 2) == Registration::Waiting);
     CHECK(f.Register(2, 0) == Registration::Waiting);
@@ -103,7 +101,7 @@ TEST_CASE("fault: counter underflow is refused, and so is overflow", "[counter_w
     CHECK(f.waiting.Decrement(f.Word(), 1, list) == CounterResult::Underflow);
 }
 
-TEST_CASE("counter: the short ways do what is plain, and otherwise nothing", "[counter_waiting]") {
+TEST_CASE("counter: TryAdd and TryDecrement refuse all but the simple cases", "[counter_waiting]") {
     Fixture f(2, 3);
     CHECK_FALSE(f.waiting.TryDecrement(f.Word(), 1));  // the counter has no scheduler yet
     CHECK_FALSE(f.waiting.TryAdd(f.Word(), 1));
@@ -153,7 +151,7 @@ TEST_CASE("fault: counter used with two schedulers is refused while it is in use
     CHECK(other.Decrement(CounterAccess::Word(mine), 1, list) == CounterResult::OtherScheduler);
 }
 
-TEST_CASE("counter: one whose memory was overwritten names no waiter that is not there",
+TEST_CASE("counter: an overwritten counter that names a missing waiter is a broken invariant",
           "[counter_waiting]") {
     // There are 1,000 records of fibers and 64 spare ones. So these two records do not exist.
     for (const uint32_t head : {1065u, CounterWord::kMaxRecords}) {
@@ -171,7 +169,7 @@ TEST_CASE("counter: one whose memory was overwritten names no waiter that is not
     }
 }
 
-TEST_CASE("hazard 6: a counter at zero is raised again with a clean word", "[counter_waiting]") {
+TEST_CASE("counter: at zero it has no waiters left, and can be raised again", "[counter_waiting]") {
     Fixture f(1);
     for (uint32_t round = 0; round < 100; ++round) {
         CHECK(f.Register(round, 0) == Registration::Waiting);
@@ -186,7 +184,7 @@ TEST_CASE("hazard 6: a counter at zero is raised again with a clean word", "[cou
 
 // The decrement of one thread sorts many waiters. Meanwhile another thread lowers the count below
 // the target of a waiter and raises it again. One of the two must return the waiter, and only once.
-TEST_CASE("counter: a value passed while another decrement sorts is not missed",
+TEST_CASE("counter: a value passed while another thread sorts the waiters is not missed",
           "[counter_waiting]") {
     constexpr uint32_t kRounds = 20000, kCrowd = 400, kWaiter = 900;
     CounterWaiting waiting;
@@ -239,9 +237,8 @@ TEST_CASE("counter: a value passed while another decrement sorts is not missed",
 
 // Threads stand for fibers and wait for random targets while other threads count. Every waiter must
 // be returned.
-TEST_CASE(
-    "fault: lost wake-up in wait. Waiters with any targets come back under concurrent counting",
-    "[counter_waiting]") {
+TEST_CASE("fault: lost wake-up in wait. Concurrent decrements return each waiter",
+          "[counter_waiting]") {
     constexpr uint32_t kThreads = 4, kRounds = 20000;
     CounterWaiting waiting;
     REQUIRE(waiting.Acquire(kThreads, 1));

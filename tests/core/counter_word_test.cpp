@@ -4,7 +4,7 @@
 
 using namespace weft::internal;
 
-TEST_CASE("counter word: its parts do not disturb each other", "[counter_word]") {
+TEST_CASE("counter word: its parts are independent", "[counter_word]") {
     for (uint32_t count : {0u, 1u, 0x80000000u, 0xffffffffu}) {
         for (uint32_t head : {0u, 1u, CounterWord::kMaxRecords}) {
             for (uint32_t tag : {0u, 1u, 127u}) {
@@ -28,7 +28,7 @@ TEST_CASE("counter word: its parts do not disturb each other", "[counter_word]")
     }
 }
 
-TEST_CASE("counter word: a waiter for zero is not satisfied while somebody sorts",
+TEST_CASE("counter word: a waiter for zero is not satisfied while a thread sorts",
           "[counter_word]") {
     const CounterWord zero{0};
     CHECK(zero.Satisfies(0));
@@ -39,7 +39,7 @@ TEST_CASE("counter word: a waiter for zero is not satisfied while somebody sorts
     CHECK(!zero.WithCount(4).Satisfies(3));
 }
 
-TEST_CASE("counter: Value and IsZero do not call a counter finished that is still being sorted",
+TEST_CASE("counter: Value and IsZero report it as not zero while a thread sorts",
           "[counter_word]") {
     weft::Counter counter;
     CHECK(counter.IsZero());

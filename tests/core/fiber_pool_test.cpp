@@ -10,7 +10,7 @@
 using namespace weft;
 using namespace weft::internal;
 
-TEST_CASE("pool: every fiber is given out once, small and large apart", "[fiber_pool]") {
+TEST_CASE("pool: each small and each large fiber is given out once", "[fiber_pool]") {
     for (uint32_t workers : {1u, 3u}) {
         FiberPool pool;
         REQUIRE(pool.Acquire(70, 5, workers, workers));
@@ -38,7 +38,7 @@ TEST_CASE("pool: every fiber is given out once, small and large apart", "[fiber_
     }
 }
 
-TEST_CASE("pool: a worker's cache gives back the hottest fiber first", "[fiber_pool]") {
+TEST_CASE("pool: a worker's cache returns the most recently used fiber first", "[fiber_pool]") {
     FiberPool pool;
     REQUIRE(pool.Acquire(128, 1, 2, 2));  // each worker's cache has 16 slots
     for (uint32_t i = 0; i < 128; ++i) pool.AcquireFiber(StackClass::Small, 0);
@@ -46,7 +46,7 @@ TEST_CASE("pool: a worker's cache gives back the hottest fiber first", "[fiber_p
     for (uint32_t fiber = 10; fiber-- > 0;) CHECK(pool.AcquireFiber(StackClass::Small, 0) == fiber);
 }
 
-TEST_CASE("pool: cached fibers count as free, and others rob them", "[fiber_pool]") {
+TEST_CASE("pool: cached fibers count as free, and other workers can take them", "[fiber_pool]") {
     FiberPool pool;
     REQUIRE(pool.Acquire(64, 1, 2, 2));  // each worker's cache has 8 slots
     for (uint32_t i = 0; i < 64; ++i) pool.AcquireFiber(StackClass::Small, 0);
@@ -67,9 +67,7 @@ TEST_CASE("pool: cached fibers count as free, and others rob them", "[fiber_pool
     CHECK(pool.AcquireFiber(StackClass::Small, 0) == last);
 }
 
-TEST_CASE(
-    "pool: while a worker is starved, releases go where it looks first, and it finds cached ones",
-    "[fiber_pool]") {
+TEST_CASE("pool: AnyStarved is true while a worker is starved", "[fiber_pool]") {
     FiberPool pool;
     REQUIRE(pool.Acquire(32, 1, 1, 1));
     CHECK(!pool.AnyStarved());
@@ -79,8 +77,7 @@ TEST_CASE(
     CHECK(!pool.AnyStarved());
 }
 
-TEST_CASE("invariant 3: a fiber has one user at a time, whoever acquires and releases",
-          "[fiber_pool]") {
+TEST_CASE("invariant 3: a fiber has one user at a time", "[fiber_pool]") {
     // The workers want more fibers than there are. So they rob each other's caches all the time.
     struct Case {
         uint32_t small, workers, wanted;

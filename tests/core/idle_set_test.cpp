@@ -9,8 +9,7 @@
 
 using namespace weft::internal;
 
-TEST_CASE("idle set: who publishes is told to wake somebody only if nobody searches",
-          "[idle_set]") {
+TEST_CASE("idle set: a publisher has to wake a sleeper only if no worker searches", "[idle_set]") {
     IdleSet idle;
     REQUIRE(idle.Acquire(3));
     CHECK(!idle.Wanted());
@@ -33,8 +32,7 @@ TEST_CASE("idle set: who publishes is told to wake somebody only if nobody searc
     CHECK(idle.Wanted());
 }
 
-TEST_CASE("idle set: one sleeper is missing for each task that there is no searcher for",
-          "[idle_set]") {
+TEST_CASE("idle set: Missing counts the tasks for which a sleeper must be woken", "[idle_set]") {
     IdleSet idle;
     REQUIRE(idle.Acquire(5));
     CHECK(idle.Missing(3) == 0);  // no worker sleeps
@@ -70,7 +68,7 @@ TEST_CASE("idle set: a sleeper is taken once", "[idle_set]") {
     CHECK(!idle.StopSearching());  // it was the last searcher, but no worker sleeps
 }
 
-TEST_CASE("idle set: starved workers are no searchers, and sleep apart", "[idle_set]") {
+TEST_CASE("idle set: starved workers are not searchers, and are woken separately", "[idle_set]") {
     IdleSet idle;
     REQUIRE(idle.Acquire(2));
     idle.StartSearching();
@@ -84,8 +82,7 @@ TEST_CASE("idle set: starved workers are no searchers, and sleep apart", "[idle_
     CHECK(idle.TakeStarvedSleeper(0) == IdleSet::kNone);
 }
 
-TEST_CASE("idle set: a snapshot changes when somebody woke up and fell asleep again",
-          "[idle_set]") {
+TEST_CASE("idle set: the snapshot changes when a worker wakes up and sleeps again", "[idle_set]") {
     IdleSet idle;
     REQUIRE(idle.Acquire(1));
     idle.StartSearching();
@@ -100,10 +97,8 @@ TEST_CASE("idle set: a snapshot changes when somebody woke up and fell asleep ag
 }
 
 // The protocol itself: a publisher and a worker make their critical steps at the same time.
-TEST_CASE(
-    "invariant 6: a worker that announces and looks, and a publisher that publishes and looks, do "
-    "not miss each other",
-    "[idle_set]") {
+TEST_CASE("invariant 6: a worker that announces its sleep and a publisher do not miss each other",
+          "[idle_set]") {
     constexpr uint32_t kRounds = 20000;
     IdleSet idle;
     REQUIRE(idle.Acquire(1));

@@ -18,7 +18,7 @@
 using namespace weft;
 using namespace weft::internal;
 
-TEST_CASE("scheduler tags: 127 that differ, then none, and again after a release",
+TEST_CASE("scheduler tags: 127 different tags, then none until one is released",
           "[scheduler_tags]") {
     std::vector<std::unique_ptr<SchedulerTag>> tags;
     std::set<uint32_t> values;
@@ -56,7 +56,7 @@ TEST_CASE("scheduler tags: no tag has two holders", "[scheduler_tags]") {
     CHECK(wrong.load() == 0);
 }
 
-TEST_CASE("scheduler tags: published schedulers are found, one after the other or by their tag",
+TEST_CASE("scheduler tags: Find visits all published schedulers, or the one with the given tag",
           "[scheduler_tags]") {
     int things[3] = {0, 1, 2};
     SchedulerTag tags[3];
@@ -92,7 +92,7 @@ TEST_CASE("scheduler tags: published schedulers are found, one after the other o
     CHECK(seen(0).empty());
 }
 
-TEST_CASE("scheduler tags: Release waits for those who are looking", "[scheduler_tags]") {
+TEST_CASE("scheduler tags: Release waits for threads inside Find", "[scheduler_tags]") {
     std::atomic<bool> stop{false};
     std::atomic<uint32_t> found{0};
     std::atomic<uint32_t> wrong{0};
@@ -125,8 +125,9 @@ TEST_CASE("scheduler tags: Release waits for those who are looking", "[scheduler
     CHECK(wrong.load() == 0);
 }
 
-TEST_CASE("report DestroyedInUse: debug builds tell of a counter that dies while somebody waits",
-          "[scheduler_tags]") {
+TEST_CASE(
+    "report DestroyedInUse: debug builds report a counter that is destroyed while a task waits",
+    "[scheduler_tags]") {
 #if defined(WEFT_DEBUG)
     const test::ChildResult child = test::RunInChild([] {
         static std::atomic<bool> waits{false};

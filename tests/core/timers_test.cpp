@@ -16,7 +16,7 @@ void Count(void *, void *owner) { ++*static_cast<uint32_t *>(owner); }
 
 }  // namespace
 
-TEST_CASE("timers: the earliest goes first, of equal ones the first that was set", "[timers]") {
+TEST_CASE("timers: the earliest deadline comes first, equal ones in the order of Set", "[timers]") {
     Timers timers;
     CHECK(timers.Next() == Timers::kNever);
     CHECK_FALSE(timers.MayBeDue());
@@ -40,7 +40,7 @@ TEST_CASE("timers: the earliest goes first, of equal ones the first that was set
     CHECK_FALSE(timers.MayBeDue());
 }
 
-TEST_CASE("timers: one that is cleared is not told, one that was taken cannot be cleared",
+TEST_CASE("timers: a cleared timer does not expire, and an expired one cannot be cleared",
           "[timers]") {
     Timers timers;
     Timer first, second;
@@ -60,8 +60,7 @@ TEST_CASE("timers: one that is cleared is not told, one that was taken cannot be
     CHECK(timers.Clear(second));
 }
 
-TEST_CASE("timers: the hint for what lies ahead is not said before its time by much, nor for ever",
-          "[timers]") {
+TEST_CASE("timers: MayBeDue is false while all deadlines are in the far future", "[timers]") {
     Timers timers;
     Timer far, farther;
     const uint64_t hour = 3'600'000'000'000;
@@ -73,7 +72,7 @@ TEST_CASE("timers: the hint for what lies ahead is not said before its time by m
     CHECK(timers.Clear(farther));
 }
 
-TEST_CASE("timers: where the ticks have begun anew all may be due", "[timers]") {
+TEST_CASE("timers: MayBeDue is true after the ticks were reset", "[timers]") {
     Timers timers;
     Timer timer;
     timers.Set(timer, weft::env::Now() + 1'000'000'000, {Count, nullptr});
@@ -90,7 +89,7 @@ TEST_CASE("timers: where the ticks have begun anew all may be due", "[timers]") 
     CHECK(timers.Clear(timer));
 }
 
-TEST_CASE("timers: each is told or cleared, by several threads", "[timers]") {
+TEST_CASE("timers: with several threads each timer either expires or is cleared", "[timers]") {
     Timers timers;
     std::atomic<uint32_t> told{0};
     std::atomic<bool> stop{false};

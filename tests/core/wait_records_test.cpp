@@ -11,8 +11,7 @@
 
 using namespace weft::internal;
 
-TEST_CASE("wait records: spares are distinct, come in segments that never move, and come back",
-          "[wait_records]") {
+TEST_CASE("wait records: spares are distinct, never move, and are reused", "[wait_records]") {
     WaitRecords records;
     REQUIRE(records.Acquire(10));
     std::set<uint32_t> spares;
@@ -35,7 +34,7 @@ TEST_CASE("wait records: spares are distinct, come in segments that never move, 
     CHECK(!failing.HasFailed());
 }
 
-TEST_CASE("wait records: none without memory, but as soon as there is some", "[wait_records]") {
+TEST_CASE("wait records: TakeSpare fails only while there is no memory", "[wait_records]") {
     WaitRecords records;
     REQUIRE(records.Acquire(1));
     {

@@ -13,7 +13,8 @@
 
 using namespace weft;
 
-TEST_CASE("WaitForCounterOrCancel: the counter, or the token, or both", "[cancel][grid]") {
+TEST_CASE("WaitForCounterOrCancel: ended by the counter, by the token, or by both",
+          "[cancel][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
         test::Runner runner(point);
@@ -52,7 +53,7 @@ TEST_CASE("WaitForCounterOrCancel: the counter, or the token, or both", "[cancel
     }
 }
 
-TEST_CASE("WaitForCounterOrCancel: many waiters, of tasks and threads, one cancellation",
+TEST_CASE("WaitForCounterOrCancel: one cancellation ends the waits of many tasks and threads",
           "[cancel][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
@@ -97,7 +98,7 @@ TEST_CASE("CancelToken: without a source it is never cancelled", "[cancel]") {
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("SleepUntilOrCancel: to the deadline, or until cancelled", "[cancel]") {
+TEST_CASE("SleepUntilOrCancel: ends at the deadline or when it is cancelled", "[cancel]") {
     test::Runner runner(test::Options(1));
     uint32_t wrong = 0;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -115,7 +116,7 @@ TEST_CASE("SleepUntilOrCancel: to the deadline, or until cancelled", "[cancel]")
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("SleepUntilOrCancel: where its wait is refused it says so once and does not sleep",
+TEST_CASE("SleepUntilOrCancel: a refused wait is reported once and does not sleep",
           "[cancel][report]") {
     test::Runner runner(test::Options(1));
     CancelSource source(runner.scheduler);
@@ -147,7 +148,7 @@ TEST_CASE("Cancel: misuse is reported", "[cancel][report]") {
     CHECK(runner.log.Count() == 3);
 }
 
-TEST_CASE("LoopOptions::cancel: what no worker has taken is left out",
+TEST_CASE("LoopOptions::cancel: indices that no worker has taken are skipped",
           "[cancel][parallel_for][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));

@@ -25,7 +25,7 @@ std::string Rethrown(TaskScheduler &scheduler, Counter *counter,
 
 }  // namespace
 
-TEST_CASE("WaitAndRethrow: the first exception of a task is thrown where it is waited for",
+TEST_CASE("WaitAndRethrow: the first exception of the tasks is thrown to the waiter",
           "[exception_collector][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
@@ -60,7 +60,7 @@ TEST_CASE("WaitAndRethrow: the first exception of a task is thrown where it is w
     }
 }
 
-TEST_CASE("WaitAndRethrow: the first is kept, in the order of one worker",
+TEST_CASE("WaitAndRethrow: the first exception stays when a second one follows",
           "[exception_collector]") {
     test::Runner runner(test::Options(1));
     std::string what;
@@ -80,9 +80,8 @@ TEST_CASE("WaitAndRethrow: the first is kept, in the order of one worker",
     CHECK(count == 2);
 }
 
-TEST_CASE(
-    "WaitAndRethrow: a task of a function; one that fails after a wait; one that is rethrown into",
-    "[exception_collector]") {
+TEST_CASE("WaitAndRethrow: tasks of functions, throws after a yield, nested collectors",
+          "[exception_collector]") {
     for (uint32_t workers : {1u, 3u}) {
         test::Runner runner(test::Options(workers));
         std::string what;
@@ -109,7 +108,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("WaitAndRethrow: by a thread that is no worker", "[exception_collector]") {
+TEST_CASE("WaitAndRethrow: called by an external thread", "[exception_collector]") {
     test::Runner runner(test::Options(2));
     std::string what;
     CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {

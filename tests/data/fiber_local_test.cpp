@@ -63,7 +63,7 @@ TEST_CASE("FiberLocal: each fiber has a value if the numbers of fibers are autom
     CHECK(inSmall == 7);
 }
 
-TEST_CASE("FiberLocal: a task finds its own value after tasks that ran on its fiber",
+TEST_CASE("FiberLocal: a task keeps its value while other tasks run on its fiber",
           "[fiber_local][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
@@ -82,10 +82,8 @@ TEST_CASE("FiberLocal: a task finds its own value after tasks that ran on its fi
     }
 }
 
-TEST_CASE(
-    "FiberLocal: every fiber of both classes and every attached thread has a value, others have "
-    "none",
-    "[fiber_local]") {
+TEST_CASE("FiberLocal: fibers of both classes and attached threads have values, other threads none",
+          "[fiber_local]") {
     const SchedulerOptions options = test::Options(2, 3, 2);
     test::Runner runner(options);
     FiberLocal<int> local(runner.scheduler, options, 4);

@@ -14,7 +14,7 @@
 
 using namespace weft;
 
-TEST_CASE("WorkerLocal: what all tasks added is in the values after the wait",
+TEST_CASE("WorkerLocal: after the wait, the values contain what all tasks have added",
           "[worker_local][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
@@ -36,8 +36,7 @@ TEST_CASE("WorkerLocal: what all tasks added is in the values after the wait",
     }
 }
 
-TEST_CASE("WorkerLocal: each worker has a value of its own, on lines of its own",
-          "[worker_local]") {
+TEST_CASE("WorkerLocal: each worker has its own value, on its own cache line", "[worker_local]") {
     constexpr uint32_t kWorkers = 3;
     test::Runner runner(test::Options(kWorkers));
     WorkerLocal<char> local(runner.scheduler, test::Options(kWorkers), 'a');
@@ -61,7 +60,7 @@ TEST_CASE("WorkerLocal: each worker has a value of its own, on lines of its own"
     CHECK(lines.size() == kWorkers);
 }
 
-TEST_CASE("WorkerLocal: attached threads have values, others have none", "[worker_local]") {
+TEST_CASE("WorkerLocal: attached threads have values, external threads none", "[worker_local]") {
     for (test::Life life : {test::Life::Run, test::Life::Start}) {
         INFO(test::Describe(life));
         test::Runner runner(test::Options(2));
@@ -87,9 +86,8 @@ TEST_CASE("WorkerLocal: attached threads have values, others have none", "[worke
     }
 }
 
-TEST_CASE(
-    "WorkerLocal: values that cannot be copied or moved, made from arguments, in the host's memory",
-    "[worker_local]") {
+TEST_CASE("WorkerLocal: values that cannot be copied or moved, in the host's memory",
+          "[worker_local]") {
     struct Value {
         explicit Value(int from) : number(from) {}
         std::atomic<int> number;

@@ -30,7 +30,7 @@ void Release(const BlockPool &pool, uint32_t first, uint32_t count = 1) {
 
 }  // namespace
 
-TEST_CASE("BlockPool: each block is given once, and again when it has come back", "[frame]") {
+TEST_CASE("BlockPool: each block is claimed once, and again after its release", "[frame]") {
     for (const uint32_t blocks : {1u, 5u, 64u, 65u, 200u}) {
         const BlockPool pool({}, blocks, kBytes);
         REQUIRE(pool.BlockCount() == blocks);
@@ -54,7 +54,7 @@ TEST_CASE("BlockPool: each block is given once, and again when it has come back"
     }
 }
 
-TEST_CASE("BlockPool: blocks in a row never lie across those that are in use", "[frame]") {
+TEST_CASE("BlockPool: consecutive blocks never overlap blocks in use", "[frame]") {
     const BlockPool pool({}, 70, kBytes);
     CHECK(Claim(pool, 64) == 0);
     CHECK(Claim(pool, 7) == kNoBlock);
@@ -74,7 +74,7 @@ TEST_CASE("BlockPool: blocks in a row never lie across those that are in use", "
     Release(pool, 64, 6);
 }
 
-TEST_CASE("BlockPool: what is out of range is reported, and then it has no blocks", "[frame]") {
+TEST_CASE("BlockPool: options out of range are reported, and the pool has no blocks", "[frame]") {
     struct Wrong {
         uint32_t blocks;
         size_t bytes;
@@ -92,7 +92,7 @@ TEST_CASE("BlockPool: what is out of range is reported, and then it has no block
     }
 }
 
-TEST_CASE("BlockPool: half a pair of memory hooks is reported, and then it has no blocks",
+TEST_CASE("BlockPool: an incomplete pair of memory hooks is reported, and the pool has no blocks",
           "[frame]") {
     for (const bool allocates : {true, false}) {
         test::ReportLog log;
@@ -117,7 +117,7 @@ TEST_CASE("BlockPool: half a pair of memory hooks is reported, and then it has n
     }
 }
 
-TEST_CASE("BlockPool: its memory comes from the host, in two pieces, and goes back", "[frame]") {
+TEST_CASE("BlockPool: its memory is two allocations of the host, and is released", "[frame]") {
     test::HostMemory memory;
     SchedulerOptions options;
     memory.AttachTo(options.memory);
@@ -147,7 +147,7 @@ TEST_CASE("BlockPool: without memory it reports, and has no blocks", "[frame]") 
     }
 }
 
-TEST_CASE("BlockPool: blocks that are in use at its end are reported", "[frame]") {
+TEST_CASE("BlockPool: blocks still in use are reported at its destruction", "[frame]") {
     test::ReportLog log;
     SchedulerOptions options;
     log.AttachTo(options);
@@ -159,7 +159,7 @@ TEST_CASE("BlockPool: blocks that are in use at its end are reported", "[frame]"
     CHECK(test::Names(log.Text(), "3 of 8"));
 }
 
-TEST_CASE("BlockPool: threads that take and give back never have the same block", "[frame]") {
+TEST_CASE("BlockPool: threads never own the same block at the same time", "[frame]") {
     const BlockPool pool({}, 70, kBytes);
     std::atomic<uint32_t> wrong{0};
     const auto work = [&](uint32_t id) {

@@ -26,7 +26,7 @@ struct Logged {
 
 }  // namespace
 
-TEST_CASE("FrameRing: what was stamped is read, of this frame", "[frame]") {
+TEST_CASE("FrameRing: Read returns the times of that frame", "[frame]") {
     FrameRing ring;
     ring.Restart(3, 2);
     FrameParams params;
@@ -116,7 +116,7 @@ TEST_CASE("report BadOption: a FrameRing without stages or frames in flight, or 
     CHECK(logged.log.Count() == 7);
 }
 
-TEST_CASE("report BadOption: a stage that a FrameRing has not", "[frame][report]") {
+TEST_CASE("report BadOption: a stage index that the FrameRing does not have", "[frame][report]") {
     Logged logged;
     FrameRing &ring = logged.ring;
     ring.Restart(3, 2);
@@ -137,7 +137,7 @@ TEST_CASE("report BadOption: a stage that a FrameRing has not", "[frame][report]
     }
 }
 
-TEST_CASE("report BadOption: FrameRing::Read to nowhere", "[frame][report]") {
+TEST_CASE("report BadOption: FrameRing::Read with a null pointer", "[frame][report]") {
     Logged logged;
     logged.ring.BeginFrame(0);
     CHECK(!logged.ring.Read(0, nullptr));
@@ -146,7 +146,7 @@ TEST_CASE("report BadOption: FrameRing::Read to nowhere", "[frame][report]") {
 
 // The times of a frame are never before those of the previous frame, and its end is never before
 // its begin.
-TEST_CASE("FrameRing: who reads while frames go on sees one frame or none", "[frame]") {
+TEST_CASE("FrameRing: a reader during the run sees one whole frame or none", "[frame]") {
     FrameRing ring;
     ring.Restart(1, 1);
     constexpr uint64_t kFrames = 20000;
@@ -182,7 +182,7 @@ TEST_CASE("FrameRing: who reads while frames go on sees one frame or none", "[fr
     INFO("reads of frames: " << seen);
 }
 
-TEST_CASE("FrameRing: who reads while it begins anew finds a frame of before, or none", "[frame]") {
+TEST_CASE("FrameRing: a reader during Restart sees one whole frame or none", "[frame]") {
     FrameRing ring;
     constexpr uint32_t kRestarts = 2000;
     std::atomic<uint32_t> wrong{0};

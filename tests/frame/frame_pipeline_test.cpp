@@ -66,7 +66,7 @@ struct Record {
 
 }  // namespace
 
-TEST_CASE("FramePipeline: stages run in order, and no more frames are in flight than may be",
+TEST_CASE("FramePipeline: stages run in order, and the limit of frames in flight holds",
           "[frame]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         for (const uint32_t inFlight : {1u, 2u, 3u, 8u}) {
@@ -103,7 +103,7 @@ TEST_CASE("FramePipeline: three small fibers and a large one are enough for two 
 }
 
 // Each stage of a frame waits until the previous stage has begun the next frame.
-TEST_CASE("FramePipeline: consecutive frames are side by side", "[frame]") {
+TEST_CASE("FramePipeline: consecutive frames overlap", "[frame]") {
     for (const uint32_t workers : {1u, 2u, 3u}) {
         test::Runner runner(test::Options(workers));
         constexpr uint64_t kFrames = 30;
@@ -134,7 +134,7 @@ WEFT_NOINLINE bool UsesMuchStack() {
 
 }  // namespace
 
-TEST_CASE("FramePipeline: each stage runs as its options say", "[frame]") {
+TEST_CASE("FramePipeline: each stage runs with its options", "[frame]") {
     test::Runner runner(test::Options(3));
     Record record(2);
     record.stages[0].options = {Priority::High, StackClass::Large, kAnyWorker, "game"};
@@ -150,7 +150,7 @@ TEST_CASE("FramePipeline: each stage runs as its options say", "[frame]") {
     CHECK(record.ended[2] == 50);
 }
 
-TEST_CASE("FramePipeline: stages of a frame are stamped in their order", "[frame]") {
+TEST_CASE("FramePipeline: the times of the stages of a frame are in order", "[frame]") {
     test::Runner runner(test::Options(2));
     Record record(2);
     FramePipeline pipeline({}, kStages, record.stages);
@@ -169,7 +169,7 @@ TEST_CASE("FramePipeline: stages of a frame are stamped in their order", "[frame
     }
 }
 
-TEST_CASE("FramePipeline: Stop completes what has begun", "[frame]") {
+TEST_CASE("FramePipeline: Stop completes the frames that have begun", "[frame]") {
     for (const uint32_t stopper : {0u, 1u, 2u}) {
         for (const uint32_t workers : {1u, 3u}) {
             test::Runner runner(test::Options(workers));
@@ -215,9 +215,7 @@ TEST_CASE("FramePipeline: Stop before Run is not lost, and a pipeline runs again
     CHECK(other.log.Text() == "");
 }
 
-TEST_CASE(
-    "FramePipeline: a run of no frames is a run: it uses up Stop, and none of its frames is there",
-    "[frame]") {
+TEST_CASE("FramePipeline: a run of 0 frames consumes Stop, and has no frames", "[frame]") {
     test::Runner runner(test::Options(2));
     Record record(2);
     FramePipeline pipeline({}, kStages, record.stages);
@@ -235,7 +233,7 @@ TEST_CASE(
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("FramePipeline: tasks and other threads wait for a frame", "[frame]") {
+TEST_CASE("FramePipeline: tasks and external threads wait for a frame", "[frame]") {
     test::Runner runner(test::Options(2));
     Record record(2);
     FramePipeline pipeline({}, kStages, record.stages);
@@ -271,10 +269,7 @@ TEST_CASE("FramePipeline: tasks and other threads wait for a frame", "[frame]") 
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE(
-    "FramePipeline: before and after the runs nobody waits for a frame, nor needs a scheduler that "
-    "runs",
-    "[frame]") {
+TEST_CASE("FramePipeline: outside of a run, WaitForFrame returns at once", "[frame]") {
     test::Runner runner(test::Options(2));
     Record record(2);
     FramePipeline pipeline({}, kStages, record.stages);
@@ -288,8 +283,7 @@ TEST_CASE(
 }
 
 #if !defined(WEFT_NO_EXCEPTIONS)  // built without exceptions, weft catches none
-TEST_CASE("FramePipeline: an exception that leaves a stage is reported, and the frames go on",
-          "[frame]") {
+TEST_CASE("FramePipeline: an exception in a stage is reported, and later frames run", "[frame]") {
     test::Runner runner(test::Options(2));
     Record record(2);
     record.stages[1].options.name = "render";
@@ -312,7 +306,7 @@ TEST_CASE("FramePipeline: an exception that leaves a stage is reported, and the 
 }
 #endif
 
-TEST_CASE("FramePipeline: what is out of range is reported, and nothing runs", "[frame]") {
+TEST_CASE("FramePipeline: arguments out of range are reported, and nothing runs", "[frame]") {
     test::Runner runner(test::Options(2));
     Record record(1);
     SchedulerOptions options;
@@ -345,7 +339,7 @@ TEST_CASE("FramePipeline: what is out of range is reported, and nothing runs", "
     CHECK(runner.log.Count() == 9);
 }
 
-TEST_CASE("FramePipeline: a run while it runs, or while the scheduler does not, is refused",
+TEST_CASE("FramePipeline: Run is refused during a run, and without a running scheduler",
           "[frame]") {
     test::Runner runner(test::Options(2));
     Record record(2);

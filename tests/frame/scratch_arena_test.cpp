@@ -21,7 +21,7 @@ SchedulerOptions WithLog(test::ReportLog &log) {
 
 }  // namespace
 
-TEST_CASE("ScratchArena: it takes blocks when it needs them, and gives all back", "[frame]") {
+TEST_CASE("ScratchArena: it takes blocks when needed, and releases all of them", "[frame]") {
     test::ReportLog log;
     BlockPool pool(WithLog(log), 8, kBlock);
     {
@@ -43,7 +43,7 @@ TEST_CASE("ScratchArena: it takes blocks when it needs them, and gives all back"
     CHECK(log.Text() == "");
 }
 
-TEST_CASE("ScratchArena: alignments hold", "[frame]") {
+TEST_CASE("ScratchArena: allocations are aligned", "[frame]") {
     test::ReportLog log;
     BlockPool pool(WithLog(log), 64, kBlock);
     ScratchArena arena(pool);
@@ -66,7 +66,8 @@ TEST_CASE("ScratchArena: alignments hold", "[frame]") {
     CHECK(log.CountOf(ReportCode::BadOption) == 3);
 }
 
-TEST_CASE("ScratchArena: a mark leads back, over blocks too", "[frame]") {
+TEST_CASE("ScratchArena: Rewind frees all that came after the mark, also in other blocks",
+          "[frame]") {
     test::ReportLog log;
     BlockPool pool(WithLog(log), 8, kBlock);
     ScratchArena arena(pool);
@@ -134,7 +135,7 @@ TEST_CASE("ScratchArena: it stays with its task across waits", "[frame]") {
     }
 }
 
-TEST_CASE("report BadOption: an arena goes back to a mark that it has not, or has no more",
+TEST_CASE("report BadOption: an arena is rewound to another arena's mark or to an old one",
           "[frame][report]") {
     test::ReportLog log;
     SchedulerOptions options;

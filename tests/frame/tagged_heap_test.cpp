@@ -54,7 +54,7 @@ bool IsAligned(const void *memory, size_t alignment) {
 
 }  // namespace
 
-TEST_CASE("TaggedHeap: tasks have memory of their own until its tag is freed", "[frame]") {
+TEST_CASE("TaggedHeap: allocations of tasks do not overlap until their tag is freed", "[frame]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
         test::Runner runner(point);
@@ -110,8 +110,7 @@ TEST_CASE("TaggedHeap: tasks have memory of their own until its tag is freed", "
     }
 }
 
-TEST_CASE("TaggedHeap: small allocations of a worker lie one behind the other in its piece",
-          "[frame]") {
+TEST_CASE("TaggedHeap: small allocations of a worker are contiguous in its piece", "[frame]") {
     InTask(1, 8, [](TaskScheduler &, TaggedHeap &heap, BlockPool &pool, test::ReportLog &) {
         char *first = static_cast<char *>(heap.Allocate(0, 24));
         char *second = static_cast<char *>(heap.Allocate(0, 8));
@@ -130,7 +129,7 @@ TEST_CASE("TaggedHeap: small allocations of a worker lie one behind the other in
 }
 
 // The pools are so small that no block may be taken without need, not even for a moment.
-TEST_CASE("TaggedHeap: 32 workers that allocate little under three tags take three blocks",
+TEST_CASE("TaggedHeap: 32 workers with small allocations under three tags take three blocks",
           "[frame]") {
     constexpr uint32_t kWorkers = 32, kTags = 3, kRounds = 20;
     for (const size_t blockBytes : {kBlock, BlockPool::kDefaultBlockBytes}) {
@@ -177,12 +176,10 @@ TEST_CASE("TaggedHeap: 32 workers that allocate little under three tags take thr
     }
 }
 
-TEST_CASE(
-    "TaggedHeap: a worker's pieces double, up to whole blocks, and begin anew when the tag is "
-    "freed",
-    "[frame]") {
+TEST_CASE("TaggedHeap: a worker's pieces double up to a whole block, and start small after Free",
+          "[frame]") {
     static_assert(TaggedHeap::FirstPieceBytes(BlockPool::kDefaultBlockBytes) == 64 << 10,
-                  "as the header says");
+                  "as documented in the header");
     static_assert(TaggedHeap::FirstPieceBytes(4 << 10) == 1 << 10 &&
                   TaggedHeap::FirstPieceBytes(1 << 30) == 64 << 10);
     InTask(1, 8, [](TaskScheduler &, TaggedHeap &heap, BlockPool &pool, test::ReportLog &log) {
@@ -218,7 +215,7 @@ TEST_CASE(
     });
 }
 
-TEST_CASE("TaggedHeap: what is left of the shared block is used up before another is taken",
+TEST_CASE("TaggedHeap: the rest of the shared block is used before another block is taken",
           "[frame]") {
     InTask(1, 1, [](TaskScheduler &, TaggedHeap &heap, BlockPool &, test::ReportLog &log) {
         CHECK(heap.Allocate(0, kBlock / 2) != nullptr);  // fills a piece of its own
@@ -231,7 +228,8 @@ TEST_CASE("TaggedHeap: what is left of the shared block is used up before anothe
     });
 }
 
-TEST_CASE("TaggedHeap: alignments hold, and 0 bytes have a place of their own", "[frame]") {
+TEST_CASE("TaggedHeap: allocations are aligned, and 0 bytes have an address of their own",
+          "[frame]") {
     const auto check = [](TaggedHeap &heap) {
         for (size_t alignment = 1; alignment <= kBlock; alignment *= 2) {
             heap.Allocate(0, 1, 1);
@@ -247,7 +245,7 @@ TEST_CASE("TaggedHeap: alignments hold, and 0 bytes have a place of their own", 
            [&](TaskScheduler &, TaggedHeap &heap, BlockPool &, test::ReportLog &) { check(heap); });
 }
 
-TEST_CASE("TaggedHeap: what is larger than a block takes several, and the room behind it is used",
+TEST_CASE("TaggedHeap: a large allocation takes several blocks, and their rest is used",
           "[frame]") {
     InTask(1, 8, [](TaskScheduler &, TaggedHeap &heap, BlockPool &pool, test::ReportLog &log) {
         char *small = static_cast<char *>(heap.Allocate(0, kBlock - 16));
@@ -274,8 +272,7 @@ TEST_CASE("TaggedHeap: what is larger than a block takes several, and the room b
     CHECK(alone.log.CountOf(ReportCode::OutOfMemory) == 3);
 }
 
-TEST_CASE("TaggedHeap: when all blocks are in use it says so once, until a tag is freed",
-          "[frame]") {
+TEST_CASE("TaggedHeap: a full pool is reported once, until a tag is freed", "[frame]") {
     const auto check = [](TaggedHeap &heap, test::ReportLog &log) {
         for (uint32_t round = 1; round <= 2; ++round) {
             for (int i = 0; i < 8; ++i) REQUIRE(heap.Allocate(i % 4, kBlock) != nullptr);
@@ -292,7 +289,7 @@ TEST_CASE("TaggedHeap: when all blocks are in use it says so once, until a tag i
     });
 }
 
-TEST_CASE("TaggedHeap: it says so again if it got a block in between, whoever had freed that",
+TEST_CASE("TaggedHeap: a full pool is reported again if another heap freed a block in between",
           "[frame]") {
     Alone alone(8, 1);
     TaggedHeap other(alone.scheduler, alone.WithLog(), alone.pool, 1);
@@ -307,7 +304,7 @@ TEST_CASE("TaggedHeap: it says so again if it got a block in between, whoever ha
     CHECK(alone.log.Count() == 3);
 }
 
-TEST_CASE("TaggedHeap: threads that are no workers share a block of each tag", "[frame]") {
+TEST_CASE("TaggedHeap: external threads share one block for each tag", "[frame]") {
     Alone alone(64, 2);
     constexpr uint32_t kEach = 4000;
     std::atomic<uint32_t> wrong{0};
@@ -379,7 +376,7 @@ TEST_CASE("TaggedHeap: statistics", "[frame]") {
     });
 }
 
-TEST_CASE("TaggedHeap: what was not obtained is in no statistics", "[frame]") {
+TEST_CASE("TaggedHeap: failed allocations are not in the statistics", "[frame]") {
     const auto check = [](TaggedHeap &heap) {
         CHECK(heap.Allocate(0, 8 * kBlock) != nullptr);
         CHECK(heap.Allocate(0, 100) == nullptr);
@@ -398,7 +395,7 @@ TEST_CASE("TaggedHeap: what was not obtained is in no statistics", "[frame]") {
 }
 
 // One tag takes the blocks of another tag while that one is still giving them back.
-TEST_CASE("TaggedHeap: the peak is never more than there are", "[frame]") {
+TEST_CASE("TaggedHeap: peakBlocks never exceeds the number of blocks", "[frame]") {
     constexpr uint32_t kBlocks = 4096;
     test::ReportLog log;
     SchedulerOptions options;
@@ -423,7 +420,7 @@ TEST_CASE("TaggedHeap: the peak is never more than there are", "[frame]") {
     CHECK(pool.BlocksInUse() == 0);
 }
 
-TEST_CASE("TaggedHeap: what is retained is not freed", "[frame]") {
+TEST_CASE("TaggedHeap: a retained tag is not freed", "[frame]") {
     Alone alone;
     auto *value = alone.heap.NewArray<uint32_t>(1, 1);
     *value = 5;
@@ -443,7 +440,7 @@ TEST_CASE("TaggedHeap: what is retained is not freed", "[frame]") {
     CHECK(alone.log.CountOf(ReportCode::BadOption) == 1);
 }
 
-TEST_CASE("TaggedHeap: tags and alignments that are none are reported", "[frame]") {
+TEST_CASE("TaggedHeap: invalid tags and alignments are reported", "[frame]") {
     Alone alone;
     CHECK(alone.heap.Allocate(4, 8) == nullptr);
     alone.heap.Free(4);
@@ -465,8 +462,7 @@ TEST_CASE("TaggedHeap: tags and alignments that are none are reported", "[frame]
     CHECK(alone.log.CountOf(ReportCode::BadOption) == 10);
 }
 
-TEST_CASE("TaggedHeap: tags that own blocks at its end are reported, each with its figures",
-          "[frame]") {
+TEST_CASE("TaggedHeap: tags that still own blocks are reported at its destruction", "[frame]") {
     test::ReportLog log;
     SchedulerOptions options;
     log.AttachTo(options);
@@ -485,7 +481,7 @@ TEST_CASE("TaggedHeap: tags that own blocks at its end are reported, each with i
     CHECK(pool.BlocksInUse() == 0);
 }
 
-TEST_CASE("TaggedHeap: nothing is allocated after its construction, and all goes back", "[frame]") {
+TEST_CASE("TaggedHeap: it allocates only in its constructor, and releases all", "[frame]") {
     test::HostMemory memory;
     SchedulerOptions options;
     memory.AttachTo(options.memory);
@@ -505,7 +501,8 @@ TEST_CASE("TaggedHeap: nothing is allocated after its construction, and all goes
     CHECK(memory.Wrong() == 0);
 }
 
-TEST_CASE("TaggedHeap: without memory for its bookkeeping it reports, and gives none", "[frame]") {
+TEST_CASE("TaggedHeap: without memory for its bookkeeping it reports, and Allocate fails",
+          "[frame]") {
     test::ReportLog log;
     SchedulerOptions options;
     log.AttachTo(options);

@@ -84,7 +84,7 @@ void Check(const Results &results, const weft::TaskScheduler &scheduler) {
 
 }  // namespace
 
-TEST_CASE("all that the headers declare can be called from a main task", "[public_api]") {
+TEST_CASE("public API: all declarations can be used in a main task", "[public_api]") {
     Results results;
     weft::TaskScheduler scheduler(Options(&results));
     REQUIRE(scheduler.Run(Main, &results) == weft::Status::Ok);
@@ -92,7 +92,7 @@ TEST_CASE("all that the headers declare can be called from a main task", "[publi
     CHECK(weft::TaskScheduler::Current() == nullptr);
 }
 
-TEST_CASE("all that the headers declare can be called beside a main loop", "[public_api]") {
+TEST_CASE("public API: all declarations can be used beside a main loop", "[public_api]") {
     Results results;
     weft::TaskScheduler scheduler(Options(&results));
     REQUIRE(scheduler.Start() == weft::Status::Ok);
@@ -107,7 +107,7 @@ TEST_CASE("all that the headers declare can be called beside a main loop", "[pub
     Check(results, scheduler);
 }
 
-TEST_CASE("a mistake comes back as a report", "[public_api]") {
+TEST_CASE("public API: a mistake is reported", "[public_api]") {
     Results results;
     weft::TaskScheduler scheduler(Options(&results));
     weft::Counter counter;

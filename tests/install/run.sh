@@ -26,6 +26,8 @@ attempt() { # name, function, arguments
     fi
 }
 
+under=() # words before the program
+
 # Builds the program with CMake. `line` is what its CMakeLists.txt has for weft.
 with_cmake() { # folder, line of CMakeLists.txt, options
     local folder=$1 line=$2
@@ -41,7 +43,7 @@ target_link_libraries(consumer PRIVATE weft::weft)
 CMAKE
     cmake -S "$folder" -B "$folder/build" "$@"
     cmake --build "$folder/build" --target consumer
-    timeout 60 "$folder/build/consumer"
+    timeout 60 "${under[@]}" "$folder/build/consumer"
 }
 
 with_pkg_config() { # prefix
@@ -113,9 +115,16 @@ attempt "CMake, add_subdirectory, Boost's library found by name, no exceptions" 
     with_cmake add-no-exceptions "add_subdirectory($root/third_party/cmake weft)" \
     -DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON -DWEFT_NO_EXCEPTIONS=ON
 
+# ThreadSanitizer needs a fixed layout of the address space.
+under=(setarch "$(uname -m)" -R)
+attempt "CMake, add_subdirectory, race finder" \
+    with_cmake race-finder "add_subdirectory($root/third_party/cmake weft)" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+    -DCMAKE_CXX_FLAGS=-fsanitize=thread -DWEFT_RACE_FINDER=ON
+under=()
+
 attempt "installed by CMake" install_with_cmake by-cmake
 attempt "installed by CMake, find_package" \
-    with_cmake find-cmake "find_package(weft 0.2 REQUIRED CONFIG)" -DCMAKE_PREFIX_PATH="$work/by-cmake"
+    with_cmake find-cmake "find_package(weft 0.3 REQUIRED CONFIG)" -DCMAKE_PREFIX_PATH="$work/by-cmake"
 attempt "installed by CMake, pkg-config" with_pkg_config by-cmake
 attempt "installed by CMake, shared" install_with_cmake by-cmake-shared -DBUILD_SHARED_LIBS=ON
 attempt "installed by CMake, shared, find_package" \

@@ -8,7 +8,7 @@
 
 using namespace weft;
 
-TEST_CASE("env: the clock does not stand still, and its rate is known", "[env]") {
+TEST_CASE("env: the ticks advance at a known rate", "[env]") {
     const double rate = env::TicksPerMicrosecond();
     CHECK(rate > 1.0);       // finer than a microsecond
     CHECK(rate < 100000.0);  // coarser than 10 ps

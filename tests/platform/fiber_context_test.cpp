@@ -55,7 +55,7 @@ WEFT_NOINLINE void Switch(FiberContext &from, FiberContext &to) { SwitchContext(
 
 }  // namespace
 
-TEST_CASE("context: switches there and back keep the stack", "[fiber_context]") {
+TEST_CASE("context: switches to a fiber and back keep its stack", "[fiber_context]") {
     FiberContext home;
     home.Adopt();
     std::vector<int> order;
@@ -79,7 +79,7 @@ TEST_CASE("context: switches there and back keep the stack", "[fiber_context]") 
     CHECK(order == std::vector<int>{1, 10, 2, 20, 3, 30});
 }
 
-TEST_CASE("context: an entry that returns goes on in the context it names, and can be created anew",
+TEST_CASE("context: when its entry returns, the named context continues; it can be created again",
           "[fiber_context]") {
     FiberContext home;
     home.Adopt();
@@ -95,7 +95,7 @@ TEST_CASE("context: an entry that returns goes on in the context it names, and c
     }
 }
 
-TEST_CASE("context: a context may be moved while nobody runs on it", "[fiber_context]") {
+TEST_CASE("context: a context may be moved while it does not run", "[fiber_context]") {
     FiberContext home;
     home.Adopt();
     int steps = 0;
@@ -252,8 +252,7 @@ TEST_CASE("fault: stale thread_local. The thread slot is read anew after a migra
 
 #if defined(WEFT_TEST_CONTROL_WORDS)
 TEST_CASE(
-    "fault: rounding mode. Control words travel with a context, new ones begin with their "
-    "creator's",
+    "fault: rounding mode. A context keeps its control words; a new one has those of its creator",
     "[fiber_context]") {
     const uint64_t normal = FloatingPointControl();
     const uint64_t flush = normal | test::kFlush;
@@ -290,7 +289,7 @@ TEST_CASE(
 }
 #endif
 
-TEST_CASE("context: memory of a stack that was left for good is like any other memory afterwards",
+TEST_CASE("context: memory of an abandoned stack can be used as usual afterwards",
           "[fiber_context]") {
     alignas(64) static char memory[128 << 10];
     FiberContext home, context;

@@ -27,7 +27,7 @@ TEST_CASE("floating point: control words are set and read without the status fla
     CHECK(FloatingPointControl() == before);
 }
 
-TEST_CASE("tasks start with the control words of who called Run, on every worker",
+TEST_CASE("control words: on every worker, tasks start with those of the caller of Run",
           "[floating_point]") {
     const uint64_t before = FloatingPointControl();
     const uint64_t flush = before | test::kFlush;
@@ -74,10 +74,8 @@ void CheckWords(TaskScheduler &scheduler, uint64_t normal, Begun &begun) {
 
 }  // namespace
 
-TEST_CASE(
-    "tasks begin with the control words that onStart has set on their worker's thread, and keep "
-    "them",
-    "[floating_point]") {
+TEST_CASE("control words: tasks start with, and keep, those that onStart set on their worker",
+          "[floating_point]") {
     for (test::Life life : {test::Life::Run, test::Life::Start}) {
         INFO(test::Describe(life));
         static uint64_t s_normal;
@@ -116,7 +114,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("tasks begin with the control words that an attached thread had when it attached",
+TEST_CASE("control words: tasks start with those that an attached thread had when it attached",
           "[floating_point]") {
     const uint64_t normal = FloatingPointControl(), flush = normal | test::kFlush,
                    toZero = normal | test::kToZero;
@@ -149,7 +147,8 @@ TEST_CASE("tasks begin with the control words that an attached thread had when i
     }
 }
 
-TEST_CASE("threads of weft begin with the control words of who called Start", "[floating_point]") {
+TEST_CASE("control words: threads of weft start with those of the caller of Start",
+          "[floating_point]") {
     const uint64_t normal = FloatingPointControl(), flush = normal | test::kFlush;
     static std::atomic<uint64_t> s_seen[2];
     SchedulerOptions options = test::Options(2);
@@ -167,7 +166,7 @@ TEST_CASE("threads of weft begin with the control words of who called Start", "[
 }
 
 #if defined(__x86_64__) && defined(__GNUC__)
-TEST_CASE("control words: the x87 unit's go with the others", "[floating_point]") {
+TEST_CASE("control words: the x87 control word follows the same rules", "[floating_point]") {
     static uint16_t s_toZero;
     uint16_t normal;
     __asm__ __volatile__("fnstcw %0" : "=m"(normal));
@@ -200,8 +199,7 @@ TEST_CASE("control words: the x87 unit's go with the others", "[floating_point]"
 
 #if defined(WEFT_DEBUG)
 TEST_CASE(
-    "report FloatingPointState: names the task that leaves with other control words, and restores "
-    "them",
+    "report FloatingPointState: names the task that changed the control words, and restores them",
     "[floating_point]") {
     test::Runner runner(test::Options(1));
     const uint64_t before = FloatingPointControl();

@@ -24,8 +24,7 @@
 
 using namespace weft;
 
-TEST_CASE("fork mark: set in children that were forked after Acquire, and in theirs",
-          "[fork_mark]") {
+TEST_CASE("fork mark: set in children forked after Acquire, and in their children", "[fork_mark]") {
     env::ForkMark mark;
     CHECK(!mark.IsForked());  // the mark has not been acquired yet
     int value = 0;
@@ -69,9 +68,8 @@ constexpr bool kChildGoesOn = true;
 
 }  // namespace
 
-TEST_CASE(
-    "fork in a task: the child may exit or run a scheduler of its own, and the parent goes on",
-    "[fork_mark]") {
+TEST_CASE("fork in a task: the child may exit or run its own scheduler, and the parent continues",
+          "[fork_mark]") {
     test::Runner runner(test::Options(2));
     test::ChildResult exits, own;
     test::Marks marks(50);
@@ -96,7 +94,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "report Forked: a child that goes on as a worker is told and ends, and the parent goes on",
+    "report Forked: a child that continues as a worker is reported and ends, the parent continues",
     "[fork_mark]") {
     if (!kChildGoesOn) return;
     for (uint32_t workers : {1u, 2u}) {
@@ -137,7 +135,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("report Forked: calls in the child of another thread name themselves and have no effect",
+TEST_CASE("report Forked: calls in the child of an external thread are reported and have no effect",
           "[fork_mark]") {
     test::Runner runner(test::Options(2));
     REQUIRE(runner.scheduler.Start() == Status::Ok);
@@ -222,10 +220,8 @@ uint32_t CallEverything(TaskScheduler &scheduler, const test::ReportLog &log,
 
 }  // namespace
 
-TEST_CASE(
-    "report Forked: calls in the child of an attached thread name themselves and run none of the "
-    "parent's tasks",
-    "[fork_mark]") {
+TEST_CASE("report Forked: calls in the child of an attached thread are reported and run no task",
+          "[fork_mark]") {
     if (!kChildGoesOn) return;
     for (uint32_t workers : {0u, 1u}) {
         for (bool pinned : {false, true}) {
@@ -272,10 +268,8 @@ TEST_CASE(
     }
 }
 
-TEST_CASE(
-    "report Forked: calls in the child of a task name themselves, and no other task runs before it "
-    "is told and ends",
-    "[fork_mark]") {
+TEST_CASE("report Forked: calls in the child of a task are reported, and no other task runs there",
+          "[fork_mark]") {
     if (!kChildGoesOn) return;
     for (uint32_t tasks : {2u, 16u, 255u}) {  // single entries, or a slice
         for (bool waits : {false, true}) {
@@ -320,7 +314,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("fork: an attached thread that ends in the child ends, and runs nothing", "[fork_mark]") {
+TEST_CASE("fork: if an attached thread ends in the child, it runs no task", "[fork_mark]") {
     if (!kChildGoesOn) return;
     const test::ChildResult parent = test::RunInChild([] {
         test::Runner runner(test::Options(0));
@@ -360,7 +354,7 @@ TEST_CASE("fork: an attached thread that ends in the child ends, and runs nothin
     CHECK(parent.code == 0);
 }
 
-TEST_CASE("report Forked: Stop and the destructor in a child return", "[fork_mark]") {
+TEST_CASE("report Forked: Stop and the destructor return in a child", "[fork_mark]") {
     for (bool stop : {false, true}) {
         const test::ChildResult parent = test::RunInChild([=] {
             auto scheduler = std::make_unique<TaskScheduler>(test::Options(2));

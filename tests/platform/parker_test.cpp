@@ -12,7 +12,7 @@
 using weft::env::Parker;
 namespace env = weft::env;
 
-TEST_CASE("parker: an Unpark that comes first is kept", "[parker]") {
+TEST_CASE("parker: an Unpark before the Park is kept", "[parker]") {
     Parker parker;
     int parks = 0;
     for (; parks < 1000; ++parks) {
@@ -42,7 +42,7 @@ TEST_CASE("parker: several Unparks count as one", "[parker]") {
     sleeper.join();
 }
 
-TEST_CASE("parker: no wake-up is lost, and what was written before it is seen", "[parker]") {
+TEST_CASE("parker: no wake-up is lost, and earlier writes are visible after it", "[parker]") {
     constexpr uint32_t kRounds = 4000;
     Parker parkers[2];
     uint32_t ball = 0;  // plain: only Unpark and Park order the accesses
@@ -64,7 +64,7 @@ TEST_CASE("parker: no wake-up is lost, and what was written before it is seen", 
     CHECK(wrong == 0);
 }
 
-TEST_CASE("parker: two wakers at once", "[parker]") {
+TEST_CASE("parker: Unpark by two threads at once", "[parker]") {
     constexpr uint32_t kRounds = 10000;
     Parker parker;
     std::atomic<uint32_t> sent[2]{};

@@ -50,7 +50,7 @@ void Say(const char *text) { env::WriteError(text); }
 
 }  // namespace
 
-TEST_CASE("signal stack: set for a thread that has none, and taken away again", "[signal_stack]") {
+TEST_CASE("signal stack: set for a thread that has none, and removed again", "[signal_stack]") {
     const int64_t before = test::OutstandingAllocations();
     bool wasSet = false, isOff = false, keepsOther = false, staysOther = false;
     std::thread([&] {
@@ -92,7 +92,7 @@ TEST_CASE("signal stack: set for a thread that has none, and taken away again", 
     CHECK(test::OutstandingAllocations() == before);
 }
 
-TEST_CASE("signal stack: no memory, no stack", "[signal_stack]") {
+TEST_CASE("signal stack: Acquire fails without memory", "[signal_stack]") {
     const test::FailingAllocation failing(0);
     env::SignalStack stack;
     CHECK(!stack.Acquire({}));
@@ -114,8 +114,7 @@ TEST_CASE("fault handler: describes the address, then the process dies of the si
     munmap(page, 4096);
 }
 
-TEST_CASE("fault handler: goes on to the handler that was there before, of both kinds",
-          "[signal_stack]") {
+TEST_CASE("fault handler: then calls the previous handler, of both kinds", "[signal_stack]") {
     for (bool withInfo : {false, true}) {
         const test::ChildResult child = test::RunInChild([=] {
             struct sigaction action {};
@@ -144,7 +143,7 @@ TEST_CASE("fault handler: goes on to the handler that was there before, of both 
     }
 }
 
-TEST_CASE("fault handler: the first installs, the last removes; what was there is back",
+TEST_CASE("fault handler: the first installs, the last restores the previous handlers",
           "[signal_stack]") {
     const test::ChildResult child = test::RunInChild([] {
         int wrong = 0;
@@ -173,10 +172,8 @@ TEST_CASE("fault handler: the first installs, the last removes; what was there i
     CHECK(child.code == 0);
 }
 
-TEST_CASE(
-    "fault handler: a handler that came later and calls the one before it stays, and is called "
-    "once",
-    "[signal_stack]") {
+TEST_CASE("fault handler: a later handler that calls the previous one stays, and is called once",
+          "[signal_stack]") {
     const test::ChildResult child = test::RunInChild([] {
         static struct sigaction before;
         static int calls = 0;

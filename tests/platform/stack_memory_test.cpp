@@ -11,7 +11,7 @@
 using namespace weft;
 using namespace weft::internal;
 
-TEST_CASE("stacks: each has its whole size, aligned to pages, apart from the others",
+TEST_CASE("stacks: each has its full size, is aligned to pages, and overlaps no other",
           "[stack_memory]") {
     StackMemory stacks;
     REQUIRE(stacks.Acquire(5, 20000) == Status::Ok);
@@ -31,8 +31,7 @@ TEST_CASE("stacks: each has its whole size, aligned to pages, apart from the oth
     }
 }
 
-TEST_CASE("fault: stack overflow. The guard pages at both ends of every stack fault",
-          "[stack_memory]") {
+TEST_CASE("fault: stack overflow. Both guard pages of each stack fault", "[stack_memory]") {
     StackMemory stacks;
     REQUIRE(stacks.Acquire(3, 64 << 10) == Status::Ok);
     const auto touch = [](char *address) {
@@ -51,7 +50,7 @@ TEST_CASE("fault: stack overflow. The guard pages at both ends of every stack fa
     }
 }
 
-TEST_CASE("stacks: the host's pages come back without guards, also when they were locked",
+TEST_CASE("stacks: the host's pages are returned without guards, even if they were locked",
           "[stack_memory]") {
     MemoryHooks hooks;
     hooks.reserveStacks = [](size_t bytes, void *) -> void * {
@@ -73,7 +72,7 @@ TEST_CASE("stacks: the host's pages come back without guards, also when they wer
     CHECK(usable);
 }
 
-TEST_CASE("stacks: sizes that cannot be had give a status, and nothing is held", "[stack_memory]") {
+TEST_CASE("stacks: impossible sizes give a status, and nothing leaks", "[stack_memory]") {
     StackMemory stacks;
     CHECK(stacks.Acquire(1, SIZE_MAX) == Status::OutOfMemory);
     CHECK(stacks.Acquire(1, SIZE_MAX - 4096) == Status::OutOfMemory);

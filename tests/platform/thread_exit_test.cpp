@@ -42,8 +42,9 @@ TEST_CASE("thread exit: the call is made once, on the thread that ends", "[threa
     CHECK(record.onThread.load());
 }
 
-TEST_CASE("thread exit: the last one of a thread counts; null takes it back; threads are apart",
-          "[thread_exit]") {
+TEST_CASE(
+    "thread exit: the last call that was set is made; null clears it; threads are independent",
+    "[thread_exit]") {
     Record first, second, other;
     env::ExitCall calls[3] = {{Note, &first}, {Note, &second}, {Note, &other}};
     std::thread([&] {
@@ -70,7 +71,7 @@ struct Chain {
 
 }  // namespace
 
-TEST_CASE("thread exit: a call may ask for another one, which is then made too", "[thread_exit]") {
+TEST_CASE("thread exit: a call may set another one, which is made, too", "[thread_exit]") {
     Chain chain;
     chain.outer = {[](void *arg) { static_cast<Chain *>(arg)->order.fetch_add(10); }, &chain};
     chain.inner = {[](void *arg) {
@@ -129,10 +130,8 @@ TEST_CASE(
     }
 }
 
-TEST_CASE(
-    "report LeftAttached: a thread attached to two schedulers leaves both; one that detached "
-    "leaves none",
-    "[thread_exit]") {
+TEST_CASE("report LeftAttached: a thread attached to two schedulers is detached from both",
+          "[thread_exit]") {
     for (bool detaches : {false, true}) {
         test::Runner outer(test::Options(1)), inner(test::Options(2));
         test::Marks marks(20);
@@ -156,10 +155,8 @@ TEST_CASE(
     }
 }
 
-TEST_CASE(
-    "report LeftAttached: tasks that wait in catch blocks while their thread ends keep their "
-    "exceptions",
-    "[thread_exit]") {
+TEST_CASE("report LeftAttached: tasks that wait in catch blocks keep their exceptions",
+          "[thread_exit]") {
     test::Runner runner(test::Options(0, 8, 2));
     std::atomic<uint32_t> caught{0};
     test::Batch batch(3, [&](TaskScheduler &scheduler, uint32_t i) {

@@ -36,18 +36,18 @@ TEST_CASE("thread: runs its entry with its argument on another thread", "[thread
     env::SetThreadSlot(outer);
 }
 
-TEST_CASE("thread: a stack size that cannot be had makes Start fail", "[thread]") {
+TEST_CASE("thread: Start fails if the stack is too large", "[thread]") {
     env::Thread thread;
     CHECK(!thread.Start([](void *) {}, nullptr, size_t{1} << 60));
 }
 
-TEST_CASE("thread: at least one CPU may be used", "[thread]") {
+TEST_CASE("thread: UsableCpus is at least one", "[thread]") {
     CHECK(env::UsableCpus() >= 1);
     CHECK(env::UsableCpus() <= std::max(1u, std::thread::hardware_concurrency()));
 }
 
 #if !defined(_WIN32)
-TEST_CASE("thread: it moves to another CPU, and keeps its set", "[thread]") {
+TEST_CASE("thread: it moves to another CPU, and keeps its CPU set", "[thread]") {
     const auto set = [] {
         cpu_set_t cpus;
         CPU_ZERO(&cpus);

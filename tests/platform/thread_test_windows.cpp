@@ -65,7 +65,7 @@ std::vector<Place> PlacesOf(SchedulerOptions options) {
 
 }  // namespace
 
-TEST_CASE("thread on Windows: it moves to another CPU, and keeps its set", "[thread]") {
+TEST_CASE("thread on Windows: it moves to another CPU, and keeps its CPU set", "[thread]") {
     std::thread([&] {
         const KAFFINITY before = CpusOfThread();
         REQUIRE(before != 0);
@@ -86,10 +86,8 @@ TEST_CASE("thread on Windows: it moves to another CPU, and keeps its set", "[thr
     }).join();
 }
 
-TEST_CASE(
-    "thread on Windows: a mask binds to those CPUs of it that may be used; without one it is "
-    "refused",
-    "[thread]") {
+TEST_CASE("thread on Windows: a mask binds to its usable CPUs; without one BindThread fails",
+          "[thread]") {
     std::thread([&] {
         const KAFFINITY usable = CpusOfProcess();
         const uint64_t none = ~usable;
@@ -104,8 +102,7 @@ TEST_CASE(
     }).join();
 }
 
-TEST_CASE("placement on Windows: names, CPUs and priorities of the threads that weft makes",
-          "[thread]") {
+TEST_CASE("placement on Windows: names, CPUs and priorities of weft's threads", "[thread]") {
     SchedulerOptions options = test::Options(3);
     for (const Place &place : PlacesOf(options)) {
         CHECK(place.name.substr(0, 5) == L"weft ");

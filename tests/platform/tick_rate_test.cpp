@@ -4,7 +4,7 @@
 
 using namespace weft::env;
 
-TEST_CASE("tick rate: an interruption does not count, wherever it comes", "[env]") {
+TEST_CASE("tick rate: an interruption at any point does not change it", "[env]") {
     constexpr uint64_t kLook = 20, kInterruption = 50'000;  // in nanoseconds, of 3 ticks each
     for (uint64_t interrupted = 0; interrupted < 5100; ++interrupted) {
         uint64_t now = 1000, looks = 0;

@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 using test::FunctionJob;
 using test::kLong;
 
-TEST_CASE("PostQueue: jobs begin in the order of their posts, whoever posts",
+TEST_CASE("PostQueue: jobs of each thread begin in the order of their posts",
           "[post][one_worker]") {
     constexpr uint32_t kThreads = 3, kEach = 300;
     test::Runner runner(test::Options(1));
@@ -42,8 +42,7 @@ TEST_CASE("PostQueue: jobs begin in the order of their posts, whoever posts",
     CHECK(test::Faults(runner.log) == "");
 }
 
-TEST_CASE("PostQueue: posts of tasks keep their order too, though tasks are taken from both ends",
-          "[post][one_worker]") {
+TEST_CASE("PostQueue: jobs that a task posts begin in order, too", "[post][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     PostQueue queue(one.Scheduler());
@@ -64,7 +63,7 @@ TEST_CASE("PostQueue: posts of tasks keep their order too, though tasks are take
     CHECK(statistics.contended == 0);
 }
 
-TEST_CASE("PostQueue: its end waits for what is ready, delayed, and posted meanwhile",
+TEST_CASE("PostQueue: its destructor waits for ready and delayed jobs, and for later posts",
           "[post][time]") {
     for (const test::Life life : {test::Life::Run, test::Life::Start}) {
         test::Runner runner(test::Options(2));
@@ -92,7 +91,7 @@ TEST_CASE("PostQueue: its end waits for what is ready, delayed, and posted meanw
     }
 }
 
-TEST_CASE("PostQueue: a run ends though a job waits, and not before one that has a time",
+TEST_CASE("PostQueue: a run ends though a job waits, but not before a job that has a time",
           "[post][time]") {
     test::Runner runner(test::Options(2));
     auto queue = std::make_unique<PostQueue>(runner.scheduler);
@@ -111,7 +110,7 @@ TEST_CASE("PostQueue: a run ends though a job waits, and not before one that has
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("PostQueue: jobs that wait are given back at its end, with a report",
+TEST_CASE("PostQueue: jobs that still wait at its destruction are removed with a report",
           "[post][report][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
@@ -124,7 +123,7 @@ TEST_CASE("PostQueue: jobs that wait are given back at its end, with a report",
     CHECK(!begun);
 }  // the job outlives its queue
 
-TEST_CASE("PostQueue: a callback that waits lets others go on", "[post][one_worker]") {
+TEST_CASE("PostQueue: while a callback waits, other jobs run", "[post][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     PostQueue queue(one.Scheduler());
@@ -145,7 +144,7 @@ TEST_CASE("PostQueue: a callback that waits lets others go on", "[post][one_work
     CHECK(order == "abc");
 }
 
-TEST_CASE("PostQueue: its options are those of the tasks", "[post]") {
+TEST_CASE("PostQueue: its tasks have its options", "[post]") {
     test::Runner runner(test::Options(3));
     std::atomic<uint32_t> elsewhere{0};
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -203,7 +202,7 @@ TEST_CASE("report NullTask: a job without a callback", "[post][report][one_worke
     CHECK(one.Log().CountOf(ReportCode::NullTask) == 1);
 }
 
-TEST_CASE("report NullTask: a job whose callback is taken away keeps it, also while it is posted",
+TEST_CASE("report NullTask: SetCallback with null leaves the callback as it is",
           "[post][report][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
@@ -219,7 +218,7 @@ TEST_CASE("report NullTask: a job whose callback is taken away keeps it, also wh
     CHECK(one.Log().CountOf(ReportCode::NullTask) == 2);
 }
 
-TEST_CASE("report NotRunning: a job that is posted or called while nothing runs",
+TEST_CASE("report NotRunning: a job is posted or signalled while no run is active",
           "[post][report]") {
     test::Runner runner(test::Options(1));
     bool begun = false;
@@ -234,7 +233,7 @@ TEST_CASE("report NotRunning: a job that is posted or called while nothing runs"
     CHECK(begun);
 }
 
-TEST_CASE("report BadOption: a job for a time that never comes is not posted",
+TEST_CASE("report BadOption: a job with an infinite time is not posted",
           "[post][report][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
@@ -250,7 +249,8 @@ TEST_CASE("report BadOption: a job for a time that never comes is not posted",
     CHECK(one.Log().Count() == 2);
 }
 
-TEST_CASE("report BadOption: a job that nobody may run is not posted", "[post][report]") {
+TEST_CASE("report BadOption: a job for a slot without an attached thread is not posted",
+          "[post][report]") {
     test::Runner runner(test::Options(1));
     TaskOptions nobody;
     nobody.worker = 1;  // no thread is attached there
@@ -269,7 +269,7 @@ TEST_CASE("report BadOption: a job that nobody may run is not posted", "[post][r
     CHECK(runner.log.CountOf(ReportCode::DestroyedInUse) == 0);
 }
 
-TEST_CASE("report DestroyedInUse: a job that dies while it is posted",
+TEST_CASE("report DestroyedInUse: a job is destroyed while it is posted",
           "[post][report][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
@@ -294,7 +294,7 @@ TEST_CASE("report DestroyedInUse: a job that dies while it is posted",
     CHECK(one.Log().CountOf(ReportCode::DestroyedInUse) == 3);
 }
 
-TEST_CASE("PostQueue: ends though a job died while it was posted, and another came in its place",
+TEST_CASE("PostQueue: ends though a posted job was destroyed and another one took its place",
           "[post][report][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
@@ -325,7 +325,7 @@ TEST_CASE("PostQueue: ends though a job died while it was posted, and another ca
 
 #if !defined(_WIN32)
 
-TEST_CASE("report Forked: the end of a PostQueue in a child says it once, and waits for nobody",
+TEST_CASE("report Forked: the destructor of a PostQueue in a child reports once, and does not wait",
           "[post][fork_mark]") {
     for (bool attached : {false, true}) {
         test::Runner runner(test::Options(1));

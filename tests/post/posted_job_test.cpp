@@ -30,7 +30,8 @@ struct Steps : PostedJob {
 
 }  // namespace
 
-TEST_CASE("PostedJob: posted again with another callback, destroyed in it", "[post][one_worker]") {
+TEST_CASE("PostedJob: posts itself again with another callback, which destroys it",
+          "[post][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     PostQueue queue(one.Scheduler());
@@ -42,7 +43,7 @@ TEST_CASE("PostedJob: posted again with another callback, destroyed in it", "[po
     CHECK(said == "1122");
 }
 
-TEST_CASE("PostedJob: thousands of steps from tasks and threads, each destroyed in its last",
+TEST_CASE("PostedJob: thousands of jobs of several steps, which destroy themselves in the last",
           "[post][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
@@ -80,8 +81,9 @@ TEST_CASE("PostedJob: thousands of steps from tasks and threads, each destroyed 
     }
 }
 
-TEST_CASE("PostedJob: delayed, in the order of time, not before it and not hastened by calls",
-          "[post][time][one_worker]") {
+TEST_CASE(
+    "PostedJob: delayed jobs begin in the order of their times, never early, despite wake-ups",
+    "[post][time][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     std::string order;
@@ -199,10 +201,8 @@ TEST_CASE("PostedJob: a deadline ends a wait", "[post][time][one_worker]") {
     CHECK(expired == 4);
 }
 
-TEST_CASE(
-    "PostedJob: an earlier deadline goes before the one that is waited for, and nothing is left of "
-    "that",
-    "[post][time][one_worker]") {
+TEST_CASE("PostedJob: an earlier deadline comes first, and a wake-up removes the later one",
+          "[post][time][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     std::string order;
@@ -319,8 +319,7 @@ TEST_CASE("PostedJob: a deadline passes and the job is destroyed while a thread 
     CHECK(test::Faults(runner.log) == "");
 }
 
-TEST_CASE("PostedJob: woken by threads while it works and waits, every wake-up is answered",
-          "[post]") {
+TEST_CASE("PostedJob: threads wake it while it works and waits, and no wake-up is lost", "[post]") {
     test::Runner runner(test::Options(2));
     std::atomic<uint32_t> given{0};
     uint32_t taken = 0, begun = 0;

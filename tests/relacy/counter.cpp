@@ -47,7 +47,7 @@ struct CounterTest : Suite<Test, kThreads> {
         if (waiting.Register(Word(), fiber, until) == Registration::Satisfied) Resume(fiber);
     }
     void Resume(uint32_t fiber) {
-        Check(context[fiber].Read() == 1, "another stack");
+        Check(context[fiber].Read() == 1, "a fiber was resumed without its saved context");
         context[fiber].Write(2);
         Check(++resumed[fiber] == 1, "resumed twice");
         static_cast<Test *>(this)->Resumed(fiber);
@@ -65,7 +65,7 @@ struct CounterTest : Suite<Test, kThreads> {
     void SeesSome(uint32_t count) {
         for (const env::Atomic<uint32_t> &flag : done)
             count -= std::min(count, flag.load(kRelaxed));
-        Check(count == 0, "resumed too early, or not all that was counted is visible");
+        Check(count == 0, "resumed too early, or a write of a counted task is not visible");
     }
     void Free() {
         Memory().DeleteArray(counter, 1);
@@ -300,11 +300,11 @@ struct NoticeOfValue : CounterTest<NoticeOfValue, 2> {
     }
     void Resumed(uint32_t) {}
     void after() {
-        Check(waiting.AnyForValue(Word()), "a waiter for a value goes unnoticed");
+        Check(waiting.AnyForValue(Word()), "AnyForValue misses a waiter");
         Finish(0);
         Check(resumed[0] == 1, "lost wake-up in wait");
-        Check(!waiting.AnyForValue(Word()), "nobody waits for a value");
-        Check(!notices.Has(Notices::kForValue), "a notice that is not true stays");
+        Check(!waiting.AnyForValue(Word()), "AnyForValue is true without a waiter");
+        Check(!notices.Has(Notices::kForValue), "a notice stays set without a waiter");
         Finish(1);
         ReleaseAll();
     }

@@ -347,7 +347,7 @@ private:
             return cell != nullptr ? *cell : ConstructRaw(where);
         }
         if (cell == nullptr)
-            FailAs(rl::test_result_access_to_freed_memory, "an atomic that is gone", where);
+            FailAs(rl::test_result_access_to_freed_memory, "access to a destroyed atomic", where);
         return *cell;
     }
     T m_initial;

@@ -131,9 +131,7 @@ struct SaysSo : PoolTest<SaysSo<kFibers, kWorkers>, 2, kFibers, kWorkers> {
             told = this->pool.AnyStarved();
         }
     }
-    void after() {
-        Check(found || told, "a free fiber and a starved worker do not know of each other");
-    }
+    void after() { Check(found || told, "a free fiber and a starved worker miss each other"); }
 };
 using SaysSoOnce = SaysSo<2, 1>;
 using SaysSoOnceAtCaches = SaysSo<32, 2>;  // with caches
@@ -171,9 +169,7 @@ struct Backlog : PoolTest<Backlog, 2, 2, 1> {
             told = backlog.load(kSeqCst) != 0;
         }
     }
-    void after() {
-        Check(found || told, "a free Large fiber and a task for it do not know of each other");
-    }
+    void after() { Check(found || told, "a free Large fiber and a Large task miss each other"); }
 };
 
 }  // namespace

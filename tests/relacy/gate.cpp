@@ -48,7 +48,8 @@ struct GateTest : Suite<Test, kThreads> {
         EntryGate::Visit visit(taskScheduler);
         Scheduler *found = visit.ComeIn();
         if (found != nullptr) {
-            Check(found == &scheduler && found->memory.Read() == 0, "a scheduler that is gone");
+            Check(found == &scheduler && found->memory.Read() == 0,
+                  "a destroyed scheduler was used");
             inside(visit);
         }
         visit.GoOut();
@@ -86,7 +87,7 @@ struct Submits : GateTest<Submits, 2> {
             taken = Call([&](EntryGate::Visit &) { scheduler.submitted.Write(1); });
         }
     }
-    void after() { Check(taken ? !over : over, "a call was lost, or the run goes on for nothing"); }
+    void after() { Check(taken ? !over : over, "a call was lost, or the run did not end"); }
 };
 
 // The gate opens beside a call. The call must see what was written before the opening.
@@ -97,7 +98,9 @@ struct Opens : GateTest<Opens, 2> {
             made.Write(1);
             EntryGate::Open(taskScheduler, &scheduler);
         } else {
-            Call([&](EntryGate::Visit &) { Check(made.Read() == 1, "half made"); });
+            Call([&](EntryGate::Visit &) {
+                Check(made.Read() == 1, "a write before Open is not visible");
+            });
         }
     }
 };
@@ -137,10 +140,10 @@ struct Guest : GateTest<Guest, 2> {
                 scheduler.guests.fetch_add(1, kSeqCst);
                 visit.GoOut();
                 told.Park();
-                Check(scheduler.memory.Read() == 0, "a scheduler that is gone");
+                Check(scheduler.memory.Read() == 0, "a destroyed scheduler was used");
                 visit.ComeBack();
                 scheduler.guests.fetch_sub(1, kSeqCst);
-                Check(scheduler.memory.Read() == 0, "a scheduler that is gone");
+                Check(scheduler.memory.Read() == 0, "a destroyed scheduler was used");
             });
         }
     }

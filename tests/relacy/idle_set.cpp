@@ -170,7 +170,7 @@ struct Requests : Suite<Requests, 2> {
         idle.Announce(index, WorkerMode::Tasks);
         Answer();
     }
-    void after() { Check(answered == 1, "nobody answers"); }
+    void after() { Check(answered == 1, "the request was not answered"); }
 };
 
 }  // namespace

@@ -35,7 +35,7 @@ struct ListTest : Suite<Test, kThreads> {
         int count = 0;
         for (Node *node = list.TakeAll(); node != nullptr; node = node->next) {
             Check(node->payload.Read() == node->order + 1, "another node's payload");
-            Check(node->order == seen[node->producer]++, "a push was lost or overtaken");
+            Check(node->order == seen[node->producer]++, "a node was lost, or the order changed");
             ++count;
         }
         return count;
@@ -148,7 +148,7 @@ struct Noticed : ListTest<Noticed, 2> {
     }
     void after() {
         const bool isShown = notices.Look() != 0;
-        Check(Consume() == 0 || isShown, "what was pushed lies there without a notice");
+        Check(Consume() == 0 || isShown, "a pushed node has no notice");
     }
 };
 

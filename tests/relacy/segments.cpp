@@ -106,7 +106,7 @@ struct Batches : SegmentTest<Batches, 2> {
         if (index == 0) {
             uint32_t taken[3];
             const uint32_t count = pool.TakeSome(taken, 3);
-            Check(count >= 1 && count <= 3, "not so many");
+            Check(count >= 1 && count <= 3, "TakeSome returned a wrong number");
             for (uint32_t i = 0; i < count; ++i) {
                 Check(++users[taken[i]] == 1, "an object has two users");
                 pool.At(taken[i]).value = 1;

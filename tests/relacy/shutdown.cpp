@@ -76,7 +76,7 @@ bool IsRescueDone(const Worker *, StackClass) noexcept { return true; }
 bool AllAsleep(const Scheduler &) noexcept { return false; }
 void WatchForStall(Worker *) noexcept {}
 bool AnyPinnedTask(const Worker *) noexcept { return false; }
-void LowerPending(Worker *) noexcept { relacy::Check(false, "no decrement is delayed here"); }
+void LowerPending(Worker *) noexcept { relacy::Check(false, "a decrement is pending"); }
 bool LookIfPendingIsDue(Worker *) noexcept { return true; }
 // A task that waits keeps its stack. Its worker runs the loop on top of it, so only one task may
 // wait at a time.
@@ -102,17 +102,17 @@ void SchedulerTag::Release() noexcept {}
 void StackMemory::Release() noexcept {}
 void OutOfMemory(const Scheduler &, uint32_t) noexcept { env::Panic("out of memory"); }
 void ReportWrongScheduler(const Scheduler &, const char *, const Counter &) noexcept {
-    env::Panic("a report");
+    env::Panic("an unexpected report");
 }
 void ReportMistake(const SchedulerOptions &, ReportCode, const char *, const char *, ...) noexcept {
-    env::Panic("a report");
+    env::Panic("an unexpected report");
 }
 bool WasReported(const Scheduler &, ReportCode) noexcept { return false; }
 void ReportOnce(Scheduler &, ReportCode, const char *, const char *, ...) noexcept {
-    env::Panic("a report");
+    env::Panic("an unexpected report");
 }
 void ReportFatal(const SchedulerOptions &, ReportCode, const char *, const char *, ...) noexcept {
-    env::Panic("a report");
+    env::Panic("an unexpected report");
 }
 
 }  // namespace internal
@@ -188,7 +188,7 @@ struct RunTest : Suite<Test, kThreads> {
     void RunClaimed(Worker *worker) {
         const auto number = reinterpret_cast<uintptr_t>(worker->claim.single.arg);
         Counter *counter = worker->claim.counter;
-        Check(written[number].Read() == 1, "a task without what its submitter wrote");
+        Check(written[number].Read() == 1, "a write of the submitter is not visible in its task");
         written[number].Write(2);
         Check(++ran[number] == 1, "invariant 1: a task runs twice");
         static_cast<Test *>(this)->Run(worker, static_cast<uint32_t>(number));
@@ -206,7 +206,7 @@ struct RunTest : Suite<Test, kThreads> {
             }
             RunClaimed(worker);
         }
-        Check(PendingTasks(scheduler) == 0, "the run ends while something is pending");
+        Check(PendingTasks(scheduler) == 0, "the run ended while a task was pending");
         if (++returned == kWorkers && kWorkers == 1) memory.Write(1);
     }
     void after() {
@@ -217,7 +217,7 @@ struct RunTest : Suite<Test, kThreads> {
         }
         Memory().DeleteArray(scheduler.workers, kWorkers);
         Memory().DeleteArray(scheduler.fibers, scheduler.AllFibers());
-        Check(returned == kWorkers, "nobody ends the run");
+        Check(returned == kWorkers, "the run did not end");
         static_cast<Test *>(this)->Ended();
     }
 };
@@ -232,7 +232,7 @@ struct Tasks : RunTest<Tasks, 2, 2> {
     void Run(Worker *worker, uint32_t number) {
         if (number == 1) Submit(worker, 2);
     }
-    void Ended() { Check(ran[1] == 1 && ran[2] == 1, "a task was forgotten"); }
+    void Ended() { Check(ran[1] == 1 && ran[2] == 1, "a task was lost"); }
 };
 
 // A check of a counter without a wait, with which each wait begins. It must see what the counted
@@ -244,7 +244,8 @@ struct Looks : Suite<Looks, 2> {
     void thread(unsigned index) {
         if (index == 0) {
             result.Write(1);
-            Check(waiting.TryDecrement(CounterAccess::Word(counter), 1), "somebody waits");
+            Check(waiting.TryDecrement(CounterAccess::Word(counter), 1),
+                  "TryDecrement failed without a waiter");
         } else {
             while (!IsSatisfied(counter, 0)) env::Pause();
             Check(result.Read() == 1, "a result is missing");
@@ -262,13 +263,13 @@ struct Waits : RunTest<Waits, 2, 1> {
         EntryGate::Visit visit(taskScheduler);
         if (Scheduler *found = visit.ComeIn(); found != nullptr) {
             WaitExternal(visit, *found, counter, 0);
-            Check(memory.Read() == 0, "a scheduler that is gone");
+            Check(memory.Read() == 0, "a destroyed scheduler was used");
             Check(result.Read() == 1, "a result is missing");
         }
         visit.GoOut();
     }
     void Run(Worker *, uint32_t) { result.Write(1); }
-    void Ended() { Check(ran[1] == 1, "a task was forgotten"); }
+    void Ended() { Check(ran[1] == 1, "a task was lost"); }
 };
 
 // An external thread submits. The task must run, or the thread must find no scheduler.
@@ -282,12 +283,12 @@ struct Posts : RunTest<Posts, 2, 1> {
             written[1].Write(1);
             const Task task = TaskOfNumber(1);
             posted = Post(*found, nullptr, 1, &task, nullptr, {});
-            Check(memory.Read() == 0, "a scheduler that is gone");
+            Check(memory.Read() == 0, "a destroyed scheduler was used");
         }
         visit.GoOut();
     }
     void Run(Worker *, uint32_t) {}
-    void Ended() { Check(ran[1] == (posted ? 1 : 0), "a task was forgotten"); }
+    void Ended() { Check(ran[1] == (posted ? 1 : 0), "a task was lost"); }
 };
 
 // An external thread waits until nothing is pending (WaitIdle).
@@ -298,12 +299,12 @@ struct Idles : RunTest<Idles, 2, 1> {
         EntryGate::Visit visit(taskScheduler);
         if (Scheduler *found = visit.ComeIn(); found != nullptr) {
             WaitIdleExternal(visit, *found);
-            Check(memory.Read() == 0, "a scheduler that is gone");
+            Check(memory.Read() == 0, "a destroyed scheduler was used");
         }
         visit.GoOut();
     }
     void Run(Worker *, uint32_t) {}
-    void Ended() { Check(ran[1] == 1, "a task was forgotten"); }
+    void Ended() { Check(ran[1] == 1, "a task was lost"); }
 };
 
 // An external thread calls Stop after Start, so there is no main task. Like StopScheduler.
@@ -333,9 +334,9 @@ struct TaskIdles : RunTest<TaskIdles, 2, 2> {
         if (number != 1) return;
         Submit(worker, 2);
         WaitIdleHere(worker);
-        Check(written[2].Read() == 2, "told that nothing is pending too early");
+        Check(written[2].Read() == 2, "WaitIdle returned while a task was pending");
     }
-    void Ended() { Check(ran[1] == 1 && ran[2] == 1, "a task was forgotten"); }
+    void Ended() { Check(ran[1] == 1 && ran[2] == 1, "a task was lost"); }
 };
 
 }  // namespace

@@ -25,7 +25,7 @@ struct Slabs : Suite<Slabs, 3> {
             for (uint32_t i = 0; i < kTasks; ++i) {
                 Task *task = slabs[0].Take(1);
                 const auto place = static_cast<uint32_t>(task - first);
-                Check(place < 8, "far away");
+                Check(place < 8, "a task was not reused");
                 tasks[place].Write(static_cast<int>(i));
                 offered[i].store(place + 1, kRelease);
             }
@@ -34,7 +34,8 @@ struct Slabs : Suite<Slabs, 3> {
                 // One of the two thieves runs each task.
                 const uint32_t place = offered[i].exchange(0, kAcquire);
                 if (place == 0) continue;
-                Check(tasks[place - 1].Read() == static_cast<int>(i), "another task");
+                Check(tasks[place - 1].Read() == static_cast<int>(i),
+                      "a task has the data of another one");
                 slabs[index].GiveBack(first + place - 1, 1);
                 slabs[index].FlushOthers();
             }

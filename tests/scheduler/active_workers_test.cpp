@@ -13,7 +13,7 @@
 
 using namespace weft;
 
-TEST_CASE("inactive workers run nothing but what is pinned to them", "[active_workers]") {
+TEST_CASE("inactive workers run only tasks that are pinned to them", "[active_workers]") {
     for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Spin, IdlePolicy::Sleep}) {
         for (uint32_t workers : {2u, 3u, 8u}) {
             INFO(workers << " workers, policy " << static_cast<int>(idle));
@@ -68,7 +68,7 @@ TEST_CASE("inactive workers run nothing but what is pinned to them", "[active_wo
     }
 }
 
-TEST_CASE("SetActiveWorkers names what is out of its range", "[active_workers]") {
+TEST_CASE("SetActiveWorkers reports numbers out of range", "[active_workers]") {
     test::Runner runner(test::Options(2));
     CHECK(runner.Run([](TaskScheduler &scheduler) {
         scheduler.SetActiveWorkers(0);
@@ -80,7 +80,7 @@ TEST_CASE("SetActiveWorkers names what is out of its range", "[active_workers]")
     CHECK(runner.log.CountOf(ReportCode::NotRunning) == 1);
 }
 
-TEST_CASE("inactive workers: who polls for what they made ready, and yields, gets it",
+TEST_CASE("inactive workers: their ready fibers run when an active worker yields",
           "[active_workers]") {
     SchedulerOptions options = test::Options(2);
     options.agingMilliseconds = 60'000;  // aging must not pick the waiter
@@ -105,7 +105,7 @@ TEST_CASE("inactive workers: who polls for what they made ready, and yields, get
     CHECK(test::Faults(runner.log) == "");
 }
 
-TEST_CASE("inactive workers: a task that pumps goes on when no fiber is free", "[active_workers]") {
+TEST_CASE("inactive workers: RunPinnedTasks returns even if no fiber is free", "[active_workers]") {
     test::Runner runner(test::Options(2, 1, 1));
     bool done = false;
     uint32_t ran = 0;
@@ -131,9 +131,8 @@ TEST_CASE("inactive workers: a task that pumps goes on when no fiber is free", "
 }
 
 #if !defined(_WIN32)
-TEST_CASE(
-    "WorkerCount and SetActiveWorkers know the workers that there are, whatever CPUs there are now",
-    "[active_workers]") {
+TEST_CASE("WorkerCount and SetActiveWorkers keep the number of workers when the CPU set changes",
+          "[active_workers]") {
     cpu_set_t all, one;
     REQUIRE(sched_getaffinity(0, sizeof all, &all) == 0);
     CPU_ZERO(&one);

@@ -26,7 +26,7 @@ bool StillHere(TaskScheduler &scheduler, uint32_t index, std::thread::id thread)
 
 }  // namespace
 
-TEST_CASE("attach: index, identity, and back to no worker", "[attach][grid]") {
+TEST_CASE("attach: index and identity, before, while and after it is attached", "[attach][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         for (test::Life life : {test::Life::Run, test::Life::Start}) {
             INFO(test::Describe(point) << ", " << test::Describe(life));
@@ -54,7 +54,7 @@ TEST_CASE("attach: index, identity, and back to no worker", "[attach][grid]") {
     }
 }
 
-TEST_CASE("attach: the thread's own stack goes on where it was, across waits and yields",
+TEST_CASE("attach: a thread stays on its own stack and fiber across waits and yields",
           "[attach][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
@@ -115,7 +115,7 @@ TEST_CASE("attach: a thread runs tasks while it waits", "[attach]") {
     }
 }
 
-TEST_CASE("attach: no more threads than maxAttached, each with an index of its own", "[attach]") {
+TEST_CASE("attach: at most maxAttached threads, each with its own index", "[attach]") {
     SchedulerOptions options = test::Options(2, 16, 2);
     options.maxAttached = 3;
     test::Runner runner(options);
@@ -143,7 +143,7 @@ TEST_CASE("attach: no more threads than maxAttached, each with an index of its o
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("attach: worker threads and tasks are workers already", "[attach]") {
+TEST_CASE("attach: workers and tasks cannot attach to their own scheduler", "[attach]") {
     test::Runner runner(test::Options(2));
     Status asMain = Status::Ok, asTask = Status::Ok;
     test::Batch task(
@@ -186,7 +186,8 @@ TEST_CASE("report WrongThread: DetachThread from a task, or by a thread that is 
     CHECK(test::Names(runner.log.First(ReportCode::WrongThread).what, "DetachThread"));
 }
 
-TEST_CASE("attach: detaching first runs what is pinned to the thread", "[attach][grid]") {
+TEST_CASE("attach: DetachThread first runs the tasks that are pinned to the thread",
+          "[attach][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         test::Runner runner(point);
@@ -223,7 +224,7 @@ TEST_CASE("attach: detaching first runs what is pinned to the thread", "[attach]
     }
 }
 
-TEST_CASE("attach: what runs on a thread while it detaches may pin tasks to it, by every call",
+TEST_CASE("attach: tasks that run during DetachThread may pin tasks to the thread, by every call",
           "[attach][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
@@ -261,7 +262,7 @@ TEST_CASE("attach: what runs on a thread while it detaches may pin tasks to it, 
     }
 }
 
-TEST_CASE("attach: so may a task of the thread's own queues, which is the last that it finds there",
+TEST_CASE("attach: the last task in the queues of a thread may pin tasks to it during DetachThread",
           "[attach]") {
     test::Runner runner(test::Options(0));
     REQUIRE(runner.scheduler.Start() == Status::Ok);
@@ -280,7 +281,7 @@ TEST_CASE("attach: so may a task of the thread's own queues, which is the last t
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("report BadOption: tasks for a slot where nobody is attached are not submitted",
+TEST_CASE("report BadOption: tasks for a slot without an attached thread are not submitted",
           "[attach]") {
     for (uint32_t workers : {0u, 2u}) {
         test::Runner runner(test::Options(workers));
@@ -310,8 +311,7 @@ TEST_CASE("report BadOption: tasks for a slot where nobody is attached are not s
     }
 }
 
-TEST_CASE("attach: posting races with detaching; each task runs on the thread or is refused",
-          "[attach]") {
+TEST_CASE("attach: tasks posted during DetachThread run on the thread or are refused", "[attach]") {
     for (uint32_t workers : {1u, 3u}) {
         test::Runner runner(test::Options(workers, 16, 2));
         REQUIRE(runner.scheduler.Start() == Status::Ok);
@@ -364,7 +364,7 @@ TEST_CASE("attach: a task of another scheduler attaches, waits and detaches", "[
     }
 }
 
-TEST_CASE("attach: several threads come and go while others submit", "[attach]") {
+TEST_CASE("attach: several threads attach and detach while others submit", "[attach]") {
     for (uint32_t fibers : {1u, 2u, 3u, 128u}) {
         INFO(fibers << " small fibers");
         test::Runner runner(test::Options(2, fibers, 1));
@@ -387,7 +387,7 @@ TEST_CASE("attach: several threads come and go while others submit", "[attach]")
     }
 }
 
-TEST_CASE("report Stalled: an attached thread that waits is named as one", "[attach]") {
+TEST_CASE("report Stalled: names an attached thread that waits", "[attach]") {
     test::Runner runner(test::Options(0));
     REQUIRE(runner.scheduler.Start() == Status::Ok);
     REQUIRE(runner.scheduler.AttachThread() == Status::Ok);

@@ -86,7 +86,7 @@ void ThrowIfPossible() { throw std::runtime_error("gone"); }
 
 }  // namespace
 
-TEST_CASE("children: a counter is at zero when all that its tasks have led to has finished",
+TEST_CASE("children: a counter reaches zero after all descendants of its tasks have finished",
           "[children][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         for (const Tree::Before before : {Tree::Before::Nothing, Tree::Before::Anything}) {
@@ -116,8 +116,7 @@ TEST_CASE("children: a counter is at zero when all that its tasks have led to ha
     }
 }
 
-TEST_CASE("children: of tasks that nothing counts, the end of the run waits for them",
-          "[children]") {
+TEST_CASE("children: the end of the run waits for children of uncounted tasks", "[children]") {
     Tree tree(2000, Tree::Before::Anything);
     test::Runner runner(test::Options(2));
     CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTask(tree.Root()); }) ==
@@ -126,7 +125,7 @@ TEST_CASE("children: of tasks that nothing counts, the end of the run waits for 
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("children: other threads, deferred tasks and attached threads wait for them, too",
+TEST_CASE("children: external threads, deferred tasks and attached threads wait for them",
           "[children]") {
     test::Runner runner(test::Options(2));
     TaskScheduler &scheduler = runner.scheduler;
@@ -151,7 +150,7 @@ TEST_CASE("children: other threads, deferred tasks and attached threads wait for
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("children: pinned to a worker, and of one that throws", "[children]") {
+TEST_CASE("children: pinned children of a task that throws are counted", "[children]") {
     test::Runner runner(test::Options(2));
     std::atomic<uint32_t> ran{0}, elsewhere{0}, uncounted{0};
     uint32_t seen = 0;
@@ -180,7 +179,7 @@ TEST_CASE("children: pinned to a worker, and of one that throws", "[children]") 
     CHECK(runner.log.CountOf(ReportCode::TaskThrew) == kThrows);
 }
 
-TEST_CASE("children: a wait on top of another one has the counter of its own task again",
+TEST_CASE("children: after an inner wait they count on the counter of their own task",
           "[children]") {
     test::Runner runner(test::Options(1));
     std::vector<std::string> wrong;
@@ -206,7 +205,7 @@ TEST_CASE("children: a wait on top of another one has the counter of its own tas
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("report NotAWorker: child tasks of what is no task", "[children][report]") {
+TEST_CASE("report NotAWorker: AddChildTasks outside of a task", "[children][report]") {
     test::Runner runner(test::Options(1));
     TaskScheduler &scheduler = runner.scheduler;
     REQUIRE(scheduler.Start() == Status::Ok);

@@ -12,8 +12,7 @@
 using namespace weft;
 
 TEST_CASE(
-    "invariant 8: while a batch's task time is unknown, one task is claimed and the rest can be "
-    "stolen",
+    "invariant 8: while the task time is unknown, one task is claimed and the rest can be stolen",
     "[claim]") {
     for (int round = 0; round < 20; ++round) {
         test::Runner runner(test::Options(2));
@@ -37,8 +36,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("invariant 8: the task time of an earlier batch says nothing about the next one",
-          "[claim]") {
+TEST_CASE("invariant 8: the task time of one batch is not used for the next one", "[claim]") {
     for (int round = 0; round < 20; ++round) {
         test::Runner runner(test::Options(2));
         constexpr uint32_t kCount = 64;
@@ -65,7 +63,7 @@ TEST_CASE("invariant 8: the task time of an earlier batch says nothing about the
     }
 }
 
-TEST_CASE("hazard 1: a task may wait for a later task of its own slice", "[claim][grid]") {
+TEST_CASE("claim: a task may wait for a later task of its own slice", "[claim][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
         constexpr uint32_t kCount = 120;
@@ -89,10 +87,7 @@ TEST_CASE("hazard 1: a task may wait for a later task of its own slice", "[claim
     }
 }
 
-TEST_CASE(
-    "hazard 1: what was claimed can be stolen once its worker's task waits and the worker is kept "
-    "busy",
-    "[claim]") {
+TEST_CASE("claim: claimed tasks can be stolen once a task of the claim waits", "[claim]") {
     // Task 180 waits for a counter. Then `blocker` blocks the worker until all other tasks have
     // run. So the other worker must be able to steal what this worker had claimed.
     for (int round = 0; round < 20; ++round) {
@@ -120,7 +115,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("hazard 1: what was claimed is not lost when a task of the claim waits and helps",
+TEST_CASE("claim: claimed tasks are not lost when a task of the claim waits and runs others inline",
           "[claim]") {
     for (uint32_t workers : {1u, 2u}) {
         constexpr uint32_t kCount = 400;
@@ -147,7 +142,7 @@ TEST_CASE("hazard 1: what was claimed is not lost when a task of the claim waits
     }
 }
 
-TEST_CASE("hazard 8: work behind a task that turns out long is taken by others", "[claim]") {
+TEST_CASE("claim: tasks behind a task that is longer than expected can be stolen", "[claim]") {
     // All tasks but one are short: each takes at least 0.2 microseconds on any machine, most take
     // about a microsecond. So a claim takes few tasks, but more than one. The long task ends only
     // when all tasks outside its worker's claim have run. A claim is at most 3 microseconds of
@@ -169,7 +164,7 @@ TEST_CASE("hazard 8: work behind a task that turns out long is taken by others",
     CHECK(ran.load() == kCount);
 }
 
-TEST_CASE("hazard 7: a claimed task's counter is not touched after its last decrement", "[claim]") {
+TEST_CASE("claim: a counter is not touched after the last decrement of a claim", "[claim]") {
     // The waiter frees the counter while the worker that finished the last task may still hold the
     // rest of its claim.
     test::Runner runner(test::Options(3));
@@ -188,9 +183,8 @@ TEST_CASE("hazard 7: a claimed task's counter is not touched after its last decr
 }
 
 #if !defined(WEFT_NO_EXCEPTIONS)  // built without exceptions, weft catches none
-TEST_CASE(
-    "fault: exception that leaves a task. It counts as finished and is reported with its name",
-    "[claim]") {
+TEST_CASE("fault: exception that leaves a task. The task counts as finished and is reported",
+          "[claim]") {
     for (uint32_t workers : {1u, 3u}) {
         test::Runner runner(test::Options(workers));
         std::atomic<uint32_t> ran{0};
@@ -215,7 +209,8 @@ TEST_CASE(
 #endif
 
 #if !defined(WEFT_NO_EXCEPTIONS)  // built without exceptions, weft catches none
-TEST_CASE("an exception that leaves the first task of AddTasksAndWait is reported too", "[claim]") {
+TEST_CASE("claim: an exception that leaves the first task of AddTasksAndWait is reported",
+          "[claim]") {
     test::Runner runner(test::Options(1));
     bool wentOn = false;
     test::Batch batch(1, [&](TaskScheduler &, uint32_t) { throw 1; });

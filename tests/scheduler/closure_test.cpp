@@ -116,8 +116,7 @@ TEST_CASE("closures: each is called once and destroyed once", "[closure][grid]")
     }
 }
 
-TEST_CASE("closures: a copy is made of what is kept, and what is given away is moved",
-          "[closure]") {
+TEST_CASE("closures: an lvalue is copied, and an rvalue is moved", "[closure]") {
     for (uint32_t workers : {1u, 2u}) {
         Ledger copied, moved;
         test::Runner runner(test::Options(workers));
@@ -136,7 +135,7 @@ TEST_CASE("closures: a copy is made of what is kept, and what is given away is m
     }
 }
 
-TEST_CASE("closures: what they may be", "[closure]") {
+TEST_CASE("closures: all kinds of callables", "[closure]") {
     static std::atomic<uint32_t> sum{0};
     static std::atomic<TaskScheduler *> seen{nullptr};
     struct Function {
@@ -175,7 +174,8 @@ TEST_CASE("closures: what they may be", "[closure]") {
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("closures: one that waits ends where it goes on, and its block with it", "[closure]") {
+TEST_CASE("closures: one that waits is destroyed after the wait, before its counter is lowered",
+          "[closure]") {
     for (uint32_t workers : {1u, 2u, 3u}) {
         INFO(workers << " workers");
         Ledger ledger;
@@ -208,7 +208,7 @@ TEST_CASE("closures: one that waits ends where it goes on, and its block with it
     }
 }
 
-TEST_CASE("closures: the destructor may wait, too", "[closure]") {
+TEST_CASE("closures: the destructor of a closure may wait", "[closure]") {
     struct Waits {
         Waits(Ledger &toLedger, Counter &toGate) : counted(toLedger), gate(&toGate) {}
         Waits(Waits &&other) noexcept
@@ -237,7 +237,7 @@ TEST_CASE("closures: the destructor may wait, too", "[closure]") {
     }
 }
 
-TEST_CASE("closures: from attached threads and threads that are no workers", "[closure]") {
+TEST_CASE("closures: submitted by attached and external threads", "[closure]") {
     for (const test::Life life : {test::Life::Run, test::Life::Start}) {
         INFO(test::Describe(life));
         Ledger ledger;
@@ -263,8 +263,7 @@ TEST_CASE("closures: from attached threads and threads that are no workers", "[c
     }
 }
 
-TEST_CASE("closures: without workers the attached thread runs them, and a Stop what is left",
-          "[closure]") {
+TEST_CASE("closures: without workers, the attached thread or Stop runs them", "[closure]") {
     Ledger ledger;
     test::Runner runner(test::Options(0));
     REQUIRE(runner.scheduler.Start() == Status::Ok);
@@ -322,7 +321,7 @@ TEST_CASE("closures: options and counters are honoured", "[closure]") {
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("closures: High ones go first", "[closure]") {
+TEST_CASE("closures: High closures run first", "[closure]") {
     std::vector<int> order;
     test::Runner runner(test::Options(1));
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -422,7 +421,7 @@ TEST_CASE("report InHook: a closure by a hook that must not submit", "[closure]"
     CHECK(runner.log.Count() == refused.load());
 }
 
-TEST_CASE("report OutOfMemory: without memory for another block a closure is refused and destroyed",
+TEST_CASE("report OutOfMemory: without memory for a block, a closure is refused and destroyed",
           "[closure]") {
     for (const bool external : {false, true}) {
         INFO((external ? "by another thread" : "by a task"));
@@ -466,7 +465,7 @@ TEST_CASE("report TaskThrew: a closure that throws is destroyed", "[closure]") {
     CHECK(runner.log.CountOf(ReportCode::TaskThrew) == 100);
 }
 
-TEST_CASE("closures: a copy that throws is thrown to the caller, and nothing is submitted",
+TEST_CASE("closures: a copy that throws reaches the caller, and nothing is submitted",
           "[closure]") {
     struct Throws {
         Throws() = default;
@@ -486,10 +485,8 @@ TEST_CASE("closures: a copy that throws is thrown to the caller, and nothing is 
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE(
-    "closures: the run does not end before them, and blocks are the host's memory, which it has "
-    "back",
-    "[closure]") {
+TEST_CASE("closures: the run ends after them, and their blocks are memory of the host",
+          "[closure]") {
     test::HostMemory memory;
     SchedulerOptions options = test::Options(2);
     memory.AttachTo(options.memory);

@@ -93,9 +93,17 @@ TEST_CASE("a counter counts a coroutine once, however often it waits", "[corouti
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         std::atomic<uint32_t> wrong{0};
-        test::Runner runner(point);
+        // Each task of the coroutine submits the next one, and then ends.
+        SchedulerOptions options = test::Options(point);
+        options.trace.user = &wrong;
+        options.trace.kinds = TraceHooks::Bit(TraceKind::TaskEnd);
+        options.trace.event = [](const TraceEvent &event, void *user) {
+            if (event.counter != nullptr && event.counter->Value() > 1)
+                static_cast<std::atomic<uint32_t> *>(user)->fetch_add(1);
+        };
+        test::Runner runner(options);
+        Counter counter;  // lives longer than the tasks, for the hook
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            Counter counter;
             StartCoroutine(scheduler, WaitOften(counter, wrong, 60), &counter);
             scheduler.WaitForCounter(&counter);
         }) == Status::Ok);
@@ -161,8 +169,7 @@ Coroutine<> CallManyTimes(uint64_t &sum) {
 
 }  // namespace
 
-TEST_CASE("coroutines that do not wait take no stack, however many are called and however deep",
-          "[coroutine]") {
+TEST_CASE("coroutines that do not wait need no stack, even for many or deep calls", "[coroutine]") {
     test::Runner runner(test::Options(1));
     uint64_t sum = 0;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -245,7 +252,7 @@ TEST_CASE("coroutines: ten thousand wait at once, on eight fibers", "[coroutine]
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("coroutines: started by threads that are no workers, pinned, with results that only move",
+TEST_CASE("coroutines: started by an external thread, pinned, with move-only results",
           "[coroutine]") {
     test::Runner runner(test::Options(2));
     TaskScheduler &scheduler = runner.scheduler;
@@ -273,7 +280,7 @@ TEST_CASE("coroutines: started by threads that are no workers, pinned, with resu
     CHECK(test::Faults(runner.log) == "");
 }
 
-TEST_CASE("coroutines: one that is pinned to a thread ends before that has detached",
+TEST_CASE("coroutines: one that is pinned to a thread ends before the thread has detached",
           "[coroutine][attach]") {
     test::Runner runner(test::Options(1));
     TaskScheduler &scheduler = runner.scheduler;
@@ -312,7 +319,7 @@ TEST_CASE("coroutines: one that is pinned to a thread ends before that has detac
     CHECK(test::Faults(runner.log) == "");
 }
 
-TEST_CASE("coroutines: a wait that is refused is over at once", "[coroutine][report]") {
+TEST_CASE("coroutines: a refused wait returns at once", "[coroutine][report]") {
     test::Runner runner(test::Options(1)), other(test::Options(1));
     REQUIRE(runner.scheduler.Start() == Status::Ok);
     REQUIRE(other.scheduler.Start() == Status::Ok);
@@ -364,7 +371,7 @@ TEST_CASE("coroutines: one waits while its thread is attached to another schedul
 }
 
 TEST_CASE(
-    "coroutines: one without memory for a wait record waits with its fiber, and stays counted",
+    "coroutines: without memory for a wait record, one waits with its fiber and stays counted",
     "[coroutine]") {
     constexpr uint32_t kOthers = 70;  // there are 64 wait records at first
     test::Runner runner(test::Options(1));
@@ -408,7 +415,7 @@ TEST_CASE(
     CHECK(runner.log.CountOf(ReportCode::OutOfMemory) == 1);
 }
 
-TEST_CASE("coroutines: one whose counter is full when there is no wait record is not counted",
+TEST_CASE("coroutines: without a wait record and with a full counter, one is not counted",
           "[coroutine]") {
     test::Runner runner(test::Options(1));
     bool ended = false;
@@ -482,7 +489,7 @@ Coroutine<> Leaves(std::atomic<int> &alive) {
 
 }  // namespace
 
-TEST_CASE("coroutines: exceptions go to who awaits, and are reported if nobody does",
+TEST_CASE("coroutines: an exception reaches the awaiting coroutine, or is reported",
           "[coroutine]") {
     test::Runner runner(test::Options(2));
     std::atomic<int> alive{0};
@@ -586,8 +593,7 @@ Coroutine<> AwaitWithoutValue(std::atomic<uint32_t> &caught) {
 
 }  // namespace
 
-TEST_CASE("coroutines: where there is no default result, who awaits again gets an exception",
-          "[coroutine][report]") {
+TEST_CASE("coroutines: without a default result, a second await throws", "[coroutine][report]") {
     test::Runner runner(test::Options(1));
     std::atomic<uint32_t> caught{0};
     CHECK(runner.Run([&](TaskScheduler &scheduler) {

@@ -17,7 +17,8 @@ using namespace weft;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-TEST_CASE("AddTaskAfter: a task follows a counter, and sees what was counted", "[deferred][grid]") {
+TEST_CASE("AddTaskAfter: a task runs after a counter, and sees what the counted tasks wrote",
+          "[deferred][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         std::atomic<uint32_t> wrong{0}, ran{0};
@@ -48,7 +49,7 @@ TEST_CASE("AddTaskAfter: a task follows a counter, and sees what was counted", "
     }
 }
 
-TEST_CASE("AddTaskAfter: targets other than zero; counters that are there already", "[deferred]") {
+TEST_CASE("AddTaskAfter: targets other than zero; targets that are already reached", "[deferred]") {
     for (uint32_t workers : {1u, 2u}) {
         std::vector<uint32_t> values;
         test::Runner runner(test::Options(workers));
@@ -69,7 +70,7 @@ TEST_CASE("AddTaskAfter: targets other than zero; counters that are there alread
     }
 }
 
-TEST_CASE("AddTaskAfter: chains of tasks, none of which holds a fiber", "[deferred]") {
+TEST_CASE("AddTaskAfter: a chain of tasks holds no fibers", "[deferred]") {
     for (uint32_t workers : {1u, 2u, 3u}) {
         INFO(workers << " workers");
         constexpr uint32_t kLength = 1000;
@@ -110,7 +111,7 @@ TEST_CASE("deferred tasks: the run does not end before them", "[deferred]") {
     }
 }
 
-TEST_CASE("AddTaskAt: not before its time, and in the order of the times", "[deferred][grid]") {
+TEST_CASE("AddTaskAt: tasks begin in the order of their times, never early", "[deferred][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         std::atomic<uint32_t> early{0}, ran{0};
@@ -134,9 +135,8 @@ TEST_CASE("AddTaskAt: not before its time, and in the order of the times", "[def
     }
 }
 
-TEST_CASE(
-    "AddTaskAt: of equal times the first that was given begins first, as a rule, on one worker",
-    "[deferred]") {
+TEST_CASE("AddTaskAt: tasks with equal times usually begin in the order of submission",
+          "[deferred]") {
     test::Runner runner(test::Options(1, 128, 32, IdlePolicy::Sleep));
     std::vector<uint32_t> order;
     const std::vector<uint32_t> asGiven{0, 1, 2, 3, 4};
@@ -156,7 +156,7 @@ TEST_CASE(
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("deferred tasks: from other threads, and pinned", "[deferred]") {
+TEST_CASE("deferred tasks: submitted by an external thread, some of them pinned", "[deferred]") {
     test::Runner runner(test::Options(2));
     TaskScheduler &scheduler = runner.scheduler;
     REQUIRE(scheduler.Start() == Status::Ok);
@@ -184,7 +184,7 @@ TEST_CASE("deferred tasks: from other threads, and pinned", "[deferred]") {
     CHECK(test::Faults(runner.log) == "");
 }
 
-TEST_CASE("deferred tasks: ten thousand wait for a counter, and their submitter does not",
+TEST_CASE("deferred tasks: ten thousand wait for a counter, without blocking their submitter",
           "[deferred]") {
     constexpr uint32_t kTasks = 10000;
     test::Runner runner(test::Options(2));
@@ -277,7 +277,7 @@ TEST_CASE("report OutOfMemory: without memory for a wait record a hook submits n
     CHECK(test::Inconsistencies(trace.Events()) == "");
 }
 
-TEST_CASE("report Stalled: tasks that follow a counter that nobody lowers", "[deferred]") {
+TEST_CASE("report Stalled: deferred tasks after a counter that is never lowered", "[deferred]") {
     test::Runner runner(test::Options(1));
     TaskScheduler &scheduler = runner.scheduler;
     REQUIRE(scheduler.Start() == Status::Ok);
@@ -295,7 +295,7 @@ TEST_CASE("report Stalled: tasks that follow a counter that nobody lowers", "[de
     CHECK(ran.load() == 2);
 }
 
-TEST_CASE("reports of deferred tasks", "[deferred]") {
+TEST_CASE("deferred tasks: wrong calls are reported", "[deferred]") {
     test::Runner runner(test::Options(1));
     test::Batch leaf(1, [](TaskScheduler &, uint32_t) {});
     Counter counter(1), other(1);
@@ -332,7 +332,7 @@ TEST_CASE("reports of deferred tasks", "[deferred]") {
     second.scheduler.Stop();
 }
 
-TEST_CASE("report BadOption: a deferred task whose own counter would have to be zero",
+TEST_CASE("report BadOption: a deferred task that counts on the counter that it waits for",
           "[deferred][report]") {
     test::Runner runner(test::Options(1));
     std::atomic<uint32_t> ran{0};
@@ -349,7 +349,7 @@ TEST_CASE("report BadOption: a deferred task whose own counter would have to be 
     CHECK(runner.log.CountOf(ReportCode::BadOption) == 1);
 }
 
-TEST_CASE("report BadOption: a deferred task at a time that never comes", "[deferred][report]") {
+TEST_CASE("report BadOption: a deferred task with an infinite time", "[deferred][report]") {
     test::Runner runner(test::Options(1));
     bool accepted = true, counted = true;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {

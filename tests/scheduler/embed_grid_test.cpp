@@ -100,7 +100,7 @@ std::vector<test::GridPoint> GridWithoutWorkersToo() {
 
 }  // namespace
 
-TEST_CASE("every caller: tasks, attached threads and others get the same work done, at once",
+TEST_CASE("every caller: tasks, attached and external threads do the same work at once",
           "[embed][grid]") {
     for (const test::GridPoint &point : GridWithoutWorkersToo()) {
         INFO(test::Describe(point));

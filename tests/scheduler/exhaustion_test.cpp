@@ -19,7 +19,7 @@
 
 using namespace weft;
 
-TEST_CASE("report BadOption: one function of a pair of memory hooks without the other", "[hooks]") {
+TEST_CASE("report BadOption: an incomplete pair of memory hooks", "[hooks]") {
     for (int missing = 0; missing < 4; ++missing) {
         test::HostMemory memory;
         SchedulerOptions options = test::Options(1);
@@ -40,7 +40,7 @@ TEST_CASE("report BadOption: one function of a pair of memory hooks without the 
     }
 }
 
-TEST_CASE("memory hooks: each call in turn gives null, and nothing is kept", "[hooks]") {
+TEST_CASE("memory hooks: each call in turn returns null, and nothing leaks", "[hooks]") {
     for (test::Life life : {test::Life::Run, test::Life::Start}) {
         int64_t failures = 0;
         for (; failures < 1000; ++failures) {
@@ -77,10 +77,8 @@ TEST_CASE("memory hooks: guard pages lie in the host's pages", "[hooks]") {
     }
 }
 
-TEST_CASE(
-    "memory hooks: AttachThread without memory gives a status, and works when there is memory "
-    "again",
-    "[hooks]") {
+TEST_CASE("memory hooks: AttachThread without memory gives a status, and works again later",
+          "[hooks]") {
     for (bool reports : {false, true}) {
         test::HostMemory memory;
         SchedulerOptions options = test::Options(1, 4, 2);
@@ -112,9 +110,8 @@ TEST_CASE(
     }
 }
 
-TEST_CASE(
-    "one small and one large fiber are enough for attached and other threads that submit and wait",
-    "[exhaustion]") {
+TEST_CASE("exhaustion: one small and one large fiber are enough for attached and external threads",
+          "[exhaustion]") {
     for (uint32_t workers : {0u, 1u, 3u}) {
         for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Spin, IdlePolicy::Sleep}) {
             INFO(workers << " workers, policy " << static_cast<int>(idle));
@@ -204,13 +201,13 @@ void ExpectReport(StackClass stack, ReportCode code, const char *what, const cha
 
 }  // namespace
 
-TEST_CASE("report OutOfSmallFibers: with attached and waiting threads, once, and it goes on",
+TEST_CASE("report OutOfSmallFibers: once, with attached and waiting threads, and the run continues",
           "[exhaustion]") {
     ExpectReport(StackClass::Small, ReportCode::OutOfSmallFibers, "all 1 small fibers wait",
                  "SchedulerOptions::smallFibers");
 }
 
-TEST_CASE("report OutOfLargeFibers: with attached and waiting threads, once, and it goes on",
+TEST_CASE("report OutOfLargeFibers: once, with attached and waiting threads, and the run continues",
           "[exhaustion]") {
     ExpectReport(StackClass::Large, ReportCode::OutOfLargeFibers, "all 1 large fibers wait",
                  "SchedulerOptions::largeFibers");
@@ -233,8 +230,7 @@ struct Busy {
 
 }  // namespace
 
-TEST_CASE("posted tasks: any number at once, each runs once, and the memory comes back",
-          "[exhaustion]") {
+TEST_CASE("posted tasks: any number, each runs once, and their memory is freed", "[exhaustion]") {
     for (bool pinned : {false, true}) {
         const int64_t before = test::OutstandingAllocations();
         {
@@ -266,7 +262,7 @@ TEST_CASE("posted tasks: any number at once, each runs once, and the memory come
     }
 }
 
-TEST_CASE("report OutOfMemory: posting without memory is fatal, and says so", "[exhaustion]") {
+TEST_CASE("report OutOfMemory: posting without memory is fatal", "[exhaustion]") {
     const bool pinned = GENERATE(false, true);
     const bool single = GENERATE(false, true);
     const test::ChildResult child = test::RunInChild([=] {

@@ -89,8 +89,7 @@ TEST_CASE("external: several threads submit and wait at once, with all options",
     }
 }
 
-TEST_CASE("external: tasks that wait, yield and submit, for threads that share a counter",
-          "[external]") {
+TEST_CASE("external: threads share a counter of tasks that wait, yield and submit", "[external]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         test::Runner runner(point);
@@ -192,7 +191,7 @@ TEST_CASE("external: many threads wait for one counter", "[external]") {
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("external: submissions while the main task returns are drained or refused, never half",
+TEST_CASE("external: submissions during the end of Run are drained or refused as a whole",
           "[external]") {
     constexpr uint32_t kThreads = 4, kRounds = 150;
     for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Spin, IdlePolicy::Sleep}) {

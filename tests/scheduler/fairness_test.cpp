@@ -40,7 +40,7 @@ SchedulerOptions NothingLate(uint32_t workers) {
 
 }  // namespace
 
-TEST_CASE("a task that runs on top of its waiter has the whole stack of its class", "[fair]") {
+TEST_CASE("fair: a task that runs inline has the whole stack of its class", "[fair]") {
     for (const bool fused : {false, true}) {
         SchedulerOptions options = test::Options(1);
         const size_t small = options.smallStackBytes;
@@ -76,8 +76,7 @@ TEST_CASE("a task that runs on top of its waiter has the whole stack of its clas
     }
 }
 
-TEST_CASE("a task that is about to block hands over what its worker has claimed and counted",
-          "[fair]") {
+TEST_CASE("fair: PrepareToBlock gives up the claim and the pending decrements", "[fair]") {
     constexpr uint32_t kTasks = 200;
     std::atomic<bool> released{false};
     bool met = false;
@@ -102,7 +101,8 @@ TEST_CASE("a task that is about to block hands over what its worker has claimed 
     CHECK(met);
 }
 
-TEST_CASE("many High tasks that wait for Normal ones go on, whatever the pool", "[fair]") {
+TEST_CASE("fair: many High tasks that wait for Normal ones end, with any number of fibers",
+          "[fair]") {
     for (const uint32_t fibers : {0u, 4u}) {
         for (const uint32_t workers : {1u, 2u, 8u}) {
             for (const bool fused : {true, false}) {
@@ -155,7 +155,7 @@ void CheckTickets(uint32_t workers, test::Submitter submitter) {
 
 }  // namespace
 
-TEST_CASE("a thousand tickets of one batch end", "[fair][tickets]") {
+TEST_CASE("fair: a thousand tickets of one batch get their turn", "[fair][tickets]") {
     const uint32_t workers = GENERATE(1u);
     const test::Submitter submitter =
         GENERATE(test::Submitter::Main, test::Submitter::HeldUp, test::Submitter::Outside);
@@ -163,7 +163,8 @@ TEST_CASE("a thousand tickets of one batch end", "[fair][tickets]") {
     CheckTickets(workers, submitter);
 }
 
-TEST_CASE("a timed wait on the only Large fiber runs the Large task that it waits for", "[fair]") {
+TEST_CASE("fair: a timed wait on the only Large fiber runs the Large task that it waits for",
+          "[fair]") {
     std::atomic<uint32_t> ran{0};
     test::Batch child(1, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
     SchedulerOptions options = test::Options(2);
@@ -181,7 +182,7 @@ TEST_CASE("a timed wait on the only Large fiber runs the Large task that it wait
     CHECK(ran.load() == 1);
 }
 
-TEST_CASE("by default there is a fiber for every worker", "[fair]") {
+TEST_CASE("fair: by default there is a fiber for each worker", "[fair]") {
     constexpr uint32_t kWorkers = 150;
     std::atomic<uint32_t> come{0};
     std::atomic<uint32_t> met{0};
@@ -210,7 +211,7 @@ SchedulerOptions WithShortGrace(test::ReportLog &log) {
 
 }  // namespace
 
-TEST_CASE("Stop returns although threads that are no workers submit and wait again and again",
+TEST_CASE("fair: Stop returns although external threads keep submitting and waiting",
           "[fair][stop]") {
     test::ReportLog log;
     TaskScheduler scheduler(WithShortGrace(log));
@@ -230,9 +231,8 @@ TEST_CASE("Stop returns although threads that are no workers submit and wait aga
     CHECK(log.CountOf(ReportCode::RunEnding) <= 1);
 }
 
-TEST_CASE(
-    "a thread that is no worker is refused after the grace, and tasks are served until the end",
-    "[fair][stop]") {
+TEST_CASE("fair: after the grace time external threads are refused, but tasks are served",
+          "[fair][stop]") {
     constexpr uint32_t kLinks = 1000;
     test::ReportLog log;
     TaskScheduler scheduler(WithShortGrace(log));
@@ -259,7 +259,7 @@ TEST_CASE(
     CHECK(links.load() == kLinks);
 }
 
-TEST_CASE("the end of a run names the thread that keeps it", "[fair][stop]") {
+TEST_CASE("fair: the end of a run names the external thread that delays it", "[fair][stop]") {
     test::ReportLog log;
     TaskScheduler scheduler(WithShortGrace(log));
     REQUIRE(scheduler.Start() == Status::Ok);
@@ -278,7 +278,7 @@ TEST_CASE("the end of a run names the thread that keeps it", "[fair][stop]") {
     CHECK(log.CountOf(ReportCode::EndDelayed) == 1);
 }
 
-TEST_CASE("the end of a run names an attached thread that is busy outside of weft",
+TEST_CASE("fair: the end of a run names an attached thread that is busy outside of weft",
           "[fair][stop]") {
     test::ReportLog log;
     TaskScheduler scheduler(WithShortGrace(log));
@@ -317,7 +317,7 @@ TEST_CASE("Stop in onReport is refused", "[fair][stop]") {
     scheduler.Stop();
 }
 
-TEST_CASE("the process exits in onReport of a thread that is no worker", "[fair][stop]") {
+TEST_CASE("fair: the process may exit in onReport of an external thread", "[fair][stop]") {
     const test::ChildResult child = test::RunInChild([] {
         test::EndAfter(20);
         SchedulerOptions options = test::Options(2);
@@ -365,7 +365,7 @@ TEST_CASE("OutOfSmallFibers is not reported while outside work is declared", "[f
     }
 }
 
-TEST_CASE("pinned tasks go by priority", "[fair]") {
+TEST_CASE("fair: pinned tasks run in the order of their priorities", "[fair]") {
     std::vector<int> order;
     test::Runner runner(NothingLate(1));
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -383,7 +383,7 @@ TEST_CASE("pinned tasks go by priority", "[fair]") {
     CHECK(order == std::vector<int>{0, 1, 2});  // High is 0
 }
 
-TEST_CASE("no Low task goes between High ones, however many there are", "[fair]") {
+TEST_CASE("fair: no Low task runs between High ones", "[fair]") {
     constexpr uint32_t kHigh = 100, kLow = 19;
     std::vector<Priority> order;
     test::Runner runner(NothingLate(1));
@@ -400,7 +400,7 @@ TEST_CASE("no Low task goes between High ones, however many there are", "[fair]"
     CHECK(std::is_sorted(order.begin(), order.end()));  // High is 0
 }
 
-TEST_CASE("a High fiber that may go on goes before Low tasks when somebody yields", "[fair]") {
+TEST_CASE("fair: at a yield, a ready High fiber runs before Low tasks", "[fair]") {
     const ResumeOn resume = GENERATE(ResumeOn::AnyWorker, ResumeOn::SameWorker);
     // Then all tasks are pinned and begin in RunPinnedTasks.
     const bool pumps = GENERATE(false, true);
@@ -439,7 +439,7 @@ TEST_CASE("a High fiber that may go on goes before Low tasks when somebody yield
     CHECK(order.front() == -1);
 }
 
-TEST_CASE("a batch begins at its beginning", "[fair][order]") {
+TEST_CASE("fair: a worker runs the tasks of a batch from the first to the last", "[fair][order]") {
     const uint32_t count = GENERATE(8u, 16u, 20u, 200u);
     const test::Submitter submitter = GENERATE(test::Submitter::Main, test::Submitter::Outside);
     INFO(count << " tasks, submitter " << static_cast<int>(submitter));
@@ -461,7 +461,7 @@ TEST_CASE("a batch begins at its beginning", "[fair][order]") {
     CHECK(order == expected);
 }
 
-TEST_CASE("a thief takes the end of a batch", "[fair][order]") {
+TEST_CASE("fair: a thief takes the last tasks of a batch", "[fair][order]") {
     constexpr uint32_t kTasks = 8;
     std::atomic<uint32_t> first{kTasks};
     test::Batch batch(kTasks, [&](TaskScheduler &, uint32_t i) {
@@ -481,7 +481,7 @@ TEST_CASE("a thief takes the end of a batch", "[fair][order]") {
     CHECK(first.load() == kTasks - 1);
 }
 
-TEST_CASE("a task changes its priority", "[fair]") {
+TEST_CASE("fair: SetPriority changes the order of waiting tasks", "[fair]") {
     std::vector<int> order;
     test::Runner runner(NothingLate(1));
     CHECK(runner.Run([&](TaskScheduler &scheduler) {

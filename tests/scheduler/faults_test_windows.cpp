@@ -39,8 +39,7 @@ LONG CALLBACK Host(EXCEPTION_POINTERS *fault) {
 }  // namespace
 
 TEST_CASE(
-    "stack overflow on Windows: a handler that was there before is called after the report, if "
-    "there is one",
+    "stack overflow on Windows: a previous handler is called, after the report if there is one",
     "[faults][overflow]") {
     for (bool reports : {false, true}) {
         for (StackClass stack : {StackClass::Small, StackClass::Large}) {
@@ -61,8 +60,9 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("stack overflow on Windows: other faults are none, and go on to who was there before",
-          "[faults][overflow]") {
+TEST_CASE(
+    "stack overflow on Windows: other faults are not reported, and go to the previous handler",
+    "[faults][overflow]") {
     for (bool before : {false, true}) {
         const test::ChildResult child = test::RunInChild([=] {
             if (before) AddVectoredExceptionHandler(1, Host);
@@ -78,7 +78,7 @@ TEST_CASE("stack overflow on Windows: other faults are none, and go on to who wa
     }
 }
 
-TEST_CASE("stack overflow on Windows: after the run there is no handler of weft's",
+TEST_CASE("stack overflow on Windows: after the run, weft's handler is gone",
           "[faults][overflow]") {
     const test::ChildResult child = test::RunInChild([] {
         for (int round = 0; round < 2; ++round) {
@@ -115,9 +115,8 @@ uint32_t ThrowFrom(uint32_t depth) {
 
 }  // namespace
 
-TEST_CASE(
-    "fiber stacks on Windows: large frames, and exceptions before and after waits on other threads",
-    "[faults][overflow]") {
+TEST_CASE("fiber stacks on Windows: large frames, and exceptions held across waits",
+          "[faults][overflow]") {
     test::Runner runner(test::Options(4, 32, 8));
     std::atomic<uint32_t> wrong{0}, caught{0};
     test::Batch leaves(4, [&](TaskScheduler &scheduler, uint32_t) { scheduler.Yield(); });

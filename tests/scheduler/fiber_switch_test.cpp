@@ -14,8 +14,7 @@ using namespace weft;
 // too early runs on a stack that is still in use. Debug builds then report the broken invariant.
 // Other builds crash, or their counts are wrong.
 TEST_CASE(
-    "invariant 2: a fiber is resumed only when it has been left (fault: resume of a still running "
-    "fiber)",
+    "invariant 2: a fiber is resumed only after it was left (fault: resume of a running fiber)",
     "[fiber_switch][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
@@ -52,7 +51,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("invariant 3: no two tasks that are under way share a fiber", "[fiber_switch][grid]") {
+TEST_CASE("invariant 3: no two tasks that have begun share a fiber", "[fiber_switch][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
         std::vector<std::atomic<uint32_t>> users(point.smallFibers + point.largeFibers);

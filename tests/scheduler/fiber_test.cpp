@@ -34,7 +34,7 @@ struct Visit {
 
 }  // namespace
 
-TEST_CASE("fiber: is armed anew by Reset, and starts on the empty stack each time", "[fiber]") {
+TEST_CASE("fiber: Reset prepares it again, and it starts on the empty stack each time", "[fiber]") {
     StackMemory stacks;
     REQUIRE(stacks.Acquire(1, (128 << 10) + Fiber::kColourBytes) == Status::Ok);
     Visit visit;
@@ -74,7 +74,7 @@ TEST_CASE("fiber: stacks of one pool begin at different distances from a page bo
     }
 }
 
-TEST_CASE("fiber: a moved fiber runs, and what it was moved from is empty", "[fiber]") {
+TEST_CASE("fiber: a moved fiber runs, and the source is empty", "[fiber]") {
     StackMemory stacks;
     REQUIRE(stacks.Acquire(1, 128 << 10) == Status::Ok);
     Visit visit;

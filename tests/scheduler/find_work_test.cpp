@@ -35,7 +35,7 @@ struct Endless {
 
 }  // namespace
 
-TEST_CASE("priorities: of what is there, High goes first and Low last", "[find_work]") {
+TEST_CASE("priorities: High tasks run first, Low tasks last", "[find_work]") {
     test::Runner runner(test::Options(1));
     std::string order;
     test::Batch items(3, [&](TaskScheduler &, uint32_t i) { order += "HNL"[i]; });
@@ -50,7 +50,7 @@ TEST_CASE("priorities: of what is there, High goes first and Low last", "[find_w
     CHECK(order == "HNL");
 }
 
-TEST_CASE("fault: starvation of Low. It runs while High and Normal keep coming",
+TEST_CASE("fault: starvation of Low. Low tasks run while High and Normal ones keep coming",
           "[find_work][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
@@ -77,7 +77,7 @@ TEST_CASE("fault: starvation of Low. It runs while High and Normal keep coming",
 }
 
 // Each task of the chain submits the next one. So the worker always has a task of its own.
-TEST_CASE("a High task goes before the Normal ones that another worker has", "[find_work]") {
+TEST_CASE("priorities: a High task runs before the Normal ones of another worker", "[find_work]") {
     struct Chain {
         std::atomic<bool> isVisible{false}, over{false};
         std::atomic<uint32_t> begun{0}, late{0};
@@ -104,7 +104,7 @@ TEST_CASE("a High task goes before the Normal ones that another worker has", "[f
     CHECK(chain.late.load() <= 2);
 }
 
-TEST_CASE("Normal runs while High keeps coming", "[find_work]") {
+TEST_CASE("priorities: Normal tasks run while High ones keep coming", "[find_work]") {
     Endless high{test::kHigh};
     test::Batch normal(1, [&](TaskScheduler &, uint32_t) { high.stop.store(true); });
     SchedulerOptions options = test::Options(1);
@@ -117,7 +117,7 @@ TEST_CASE("Normal runs while High keeps coming", "[find_work]") {
     CHECK(!high.gaveUp.load());
 }
 
-TEST_CASE("new tasks run while fibers are made ready again and again", "[find_work]") {
+TEST_CASE("find work: new tasks run while fibers become ready again and again", "[find_work]") {
     const ResumeOn resume = GENERATE(ResumeOn::AnyWorker, ResumeOn::SameWorker);
     const Priority priority = GENERATE(Priority::High, Priority::Normal, Priority::Low);
     INFO((resume == ResumeOn::AnyWorker ? "AnyWorker" : "SameWorker")

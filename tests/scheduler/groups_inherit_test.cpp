@@ -17,7 +17,8 @@ using test::InGroups;
 
 // Group 1 runs Low tasks that name no groups, and tasks that name group 1. The inner task names
 // group 1. So its own tasks must run there, too.
-TEST_CASE("groups: a task on top of a Low one submits into the groups that it named", "[groups]") {
+TEST_CASE("groups: a task run inline by a Low one submits into the groups that it names itself",
+          "[groups]") {
     const test::GroupLayout layout({Group(1), Group(1, true)});
     SchedulerOptions options = layout.Options();
     options.lowGroups = 2;
@@ -40,9 +41,8 @@ TEST_CASE("groups: a task on top of a Low one submits into the groups that it na
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE(
-    "groups: SetLowGroups does not move a task that names groups, on top of one that names none",
-    "[groups]") {
+TEST_CASE("groups: SetLowGroups does not move a task that names groups and runs inline",
+          "[groups]") {
     const test::GroupLayout layout({Group(1), Group(1)});
     SchedulerOptions options = layout.Options();
     options.lowGroups = 1;
@@ -75,7 +75,7 @@ TEST_CASE(
 
 // The outer task names group 1 only, the inner task names both groups. So the tasks of the inner
 // task may run in both groups.
-TEST_CASE("groups: a task on top of one with fewer groups submits into all of its own",
+TEST_CASE("groups: a task run inline submits into all of its groups, even if the waiter has fewer",
           "[groups]") {
     const test::GroupLayout layout({Group(1), Group(1)});
     test::Runner runner(layout.Options());
@@ -98,9 +98,8 @@ TEST_CASE("groups: a task on top of one with fewer groups submits into all of it
 }
 
 // The pinned task names no groups. So its tasks name none either, and only group 0 may run them.
-TEST_CASE(
-    "groups: a task that is pinned into a group that is namedOnly runs none of its own tasks there",
-    "[groups]") {
+TEST_CASE("groups: a task pinned to a worker of a namedOnly group runs none of its own tasks there",
+          "[groups]") {
     const test::GroupLayout layout({Group(1), Group(1, true)});
     test::Runner runner(layout.Options());
     std::atomic<uint32_t> wrong{0};
@@ -147,10 +146,8 @@ void InNamedOnly(TaskScheduler &scheduler, const std::function<void(TaskSchedule
 
 }  // namespace
 
-TEST_CASE(
-    "groups: a worker of a group that is namedOnly leaves what a pinned task submitted there to "
-    "others",
-    "[groups]") {
+TEST_CASE("groups: tasks that a pinned task submits in a namedOnly group run in other groups",
+          "[groups]") {
     const test::GroupLayout layout({Group(1), Group(1, true)});
     test::Runner runner(layout.Options());
     std::atomic<uint32_t> wrong{0}, ran{0};
@@ -172,10 +169,8 @@ TEST_CASE(
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE(
-    "groups: a worker of a group that is namedOnly leaves fibers that a pinned task woke there to "
-    "others",
-    "[groups]") {
+TEST_CASE("groups: fibers that a pinned task wakes in a namedOnly group continue in other groups",
+          "[groups]") {
     const test::GroupLayout layout({Group(1), Group(1, true)});
     test::Runner runner(layout.Options());
     std::atomic<uint32_t> wrong{0}, waiting{0};
@@ -203,8 +198,7 @@ TEST_CASE(
     CHECK(test::Faults(runner.log) == "");
 }
 
-TEST_CASE("groups: workers of groups that are namedOnly run nothing where no task names groups",
-          "[groups]") {
+TEST_CASE("groups: workers of namedOnly groups run nothing if no task names groups", "[groups]") {
     const test::GroupLayout layout({Group(1), Group(3, true)});
     for (int round = 0; round < 50; ++round) {
         test::Runner runner(layout.Options());
@@ -230,10 +224,8 @@ TEST_CASE("groups: workers of groups that are namedOnly run nothing where no tas
 // The main task waits for both tasks of a counter, and runs the one that names group 0 itself. It
 // must not lend its priority to the other one, which is Low and names no groups. With the lent
 // priority, that task could continue in any group.
-TEST_CASE(
-    "groups: a Low task that names none stays in lowGroups if its waiter runs Low tasks that name "
-    "groups",
-    "[groups]") {
+TEST_CASE("groups: a Low task without groups stays in lowGroups if its waiter runs others inline",
+          "[groups]") {
     const test::GroupLayout layout({Group(1), Group(1)});
     SchedulerOptions options = layout.Options();
     options.lowGroups = 2;

@@ -174,9 +174,7 @@ uint32_t KindsOf(const GroupLayout &layout, bool withNone) {
 
 }  // namespace
 
-TEST_CASE(
-    "groups: tasks of every kind run only in the groups that they name, submitted by the main task",
-    "[groups]") {
+TEST_CASE("groups: tasks of all kinds run only in the groups that they name", "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         test::Runner runner(options);
         GroupWitness witness(layout);
@@ -189,7 +187,7 @@ TEST_CASE(
     });
 }
 
-TEST_CASE("groups: bulks of a thousand run only in the groups that they name", "[groups]") {
+TEST_CASE("groups: batches of a thousand run only in the groups that they name", "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         test::Runner runner(options);
         GroupWitness witness(layout);
@@ -209,7 +207,7 @@ TEST_CASE("groups: bulks of a thousand run only in the groups that they name", "
 }
 
 // Some submitters run in groups that may not run the tasks.
-TEST_CASE("groups: tasks of every kind run where they may, submitted by tasks of each group",
+TEST_CASE("groups: tasks of all kinds run in their groups, submitted by tasks of each group",
           "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         test::Runner runner(options);
@@ -231,9 +229,8 @@ TEST_CASE("groups: tasks of every kind run where they may, submitted by tasks of
     });
 }
 
-TEST_CASE(
-    "groups: tasks of every kind run where they may, submitted by tasks of all groups at once",
-    "[groups]") {
+TEST_CASE("groups: tasks of all kinds run in their groups, submitted by all groups at once",
+          "[groups]") {
     for (const GroupLayout *layout : test::GroupLayouts()) {
         INFO(layout->Text());
         test::Runner runner(layout->Options());
@@ -255,7 +252,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("groups: tasks of every kind run where they may, submitted by a thread that is no worker",
+TEST_CASE("groups: tasks of all kinds run in their groups, submitted by an external thread",
           "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         for (const test::Life life : {test::Life::Run, test::Life::Start}) {
@@ -276,7 +273,7 @@ TEST_CASE("groups: tasks of every kind run where they may, submitted by a thread
 }
 
 // While the attached thread waits, it runs tasks itself, but only tasks that name no groups.
-TEST_CASE("groups: an attached thread runs only tasks that name none", "[groups]") {
+TEST_CASE("groups: an attached thread runs only tasks that name no groups", "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         test::Runner runner(options);
         GroupWitness witness(layout);
@@ -335,7 +332,7 @@ TEST_CASE("groups: all workers of a set run its tasks at once", "[groups]") {
 }
 
 // Groups with workers on both sides of index 64, and the largest number of groups.
-TEST_CASE("groups: all workers of each group are woken where there are many", "[groups]") {
+TEST_CASE("groups: all workers of each group are woken, with many workers or groups", "[groups]") {
     std::vector<WorkerGroup> many(3), most(8);
     many[0].workers = 60;
     many[1].workers = 6;
@@ -404,7 +401,8 @@ TEST_CASE("groups: tasks of other groups run while their submitter is busy", "[g
 
 // Fibers become ready. A worker of their groups, a worker of other groups or an external thread
 // wakes them.
-TEST_CASE("groups: tasks that wait go on in their groups, whoever wakes them", "[groups]") {
+TEST_CASE("groups: tasks that wait continue in their groups, also when woken from outside",
+          "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         if (options.smallFibers < 128) return;
         test::Runner runner(options);
@@ -452,8 +450,7 @@ TEST_CASE("groups: tasks that wait go on in their groups, whoever wakes them", "
     });
 }
 
-TEST_CASE("groups: tasks that name none run in all groups that are not namedOnly, and only there",
-          "[groups]") {
+TEST_CASE("groups: tasks that name no groups run in all groups except namedOnly ones", "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         test::Runner runner(options);
         GroupWitness witness(layout);
@@ -479,7 +476,7 @@ TEST_CASE("groups: tasks that name none run in all groups that are not namedOnly
     });
 }
 
-TEST_CASE("groups: Low tasks that name none run in lowGroups, and SetLowGroups changes them",
+TEST_CASE("groups: Low tasks that name no groups run in lowGroups, and SetLowGroups changes them",
           "[groups]") {
     ForEachCase([](const GroupLayout &layout, SchedulerOptions options) {
         const uint8_t all = static_cast<uint8_t>((1u << layout.GroupCount()) - 1);
@@ -522,10 +519,8 @@ TEST_CASE("groups: Low tasks that name none run in lowGroups, and SetLowGroups c
     });
 }
 
-TEST_CASE(
-    "groups: SetLowGroups holds for Low tasks that lie in queues, and Low tasks that name groups "
-    "stay",
-    "[groups]") {
+TEST_CASE("groups: SetLowGroups applies to queued Low tasks, except those that name groups",
+          "[groups]") {
     for (const IdlePolicy idle : kIdlePolicies) {
         const GroupLayout &layout = *test::GroupLayouts()[2];  // 1, 1 (named only), 2
         SchedulerOptions options = layout.Options(128, 32, idle);
@@ -566,9 +561,8 @@ TEST_CASE(
     }
 }
 
-TEST_CASE(
-    "groups: what a task submits runs in its groups, over several generations and by every way",
-    "[groups]") {
+TEST_CASE("groups: submitted tasks inherit the groups of their submitter, in several generations",
+          "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         test::Runner runner(options);
         GroupWitness witness(layout);
@@ -605,7 +599,7 @@ TEST_CASE(
 }
 
 // Afterwards the task's own groups must be the same as before.
-TEST_CASE("groups: a task may name others for what it submits", "[groups]") {
+TEST_CASE("groups: a task may name other groups for its submissions", "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         test::Runner runner(options);
         GroupWitness witness(layout);
@@ -632,7 +626,7 @@ TEST_CASE("groups: a task may name others for what it submits", "[groups]") {
     });
 }
 
-TEST_CASE("groups: the main task's groups are inherited, too", "[groups]") {
+TEST_CASE("groups: tasks inherit the groups of the main task", "[groups]") {
     for (const GroupLayout *layout : test::GroupLayouts()) {
         INFO(layout->Text());
         test::Runner runner(layout->Options());
@@ -744,7 +738,7 @@ TEST_CASE("groups: waits for tasks of other groups in every mode of Meanwhile", 
 
 // With OwnTasks a worker looks for all tasks of its counter. It must not run tasks of other groups
 // among them.
-TEST_CASE("groups: a wait with OwnTasks leaves tasks of other groups to them", "[groups]") {
+TEST_CASE("groups: a wait with OwnTasks runs no tasks of other groups", "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         test::Runner runner(options);
         GroupWitness witness(layout);
@@ -766,7 +760,7 @@ TEST_CASE("groups: a wait with OwnTasks leaves tasks of other groups to them", "
 }
 
 // All groups wait at once, each for tasks of the next group.
-TEST_CASE("groups: all groups wait for tasks of the next one, priorities mixed", "[groups]") {
+TEST_CASE("groups: each group waits for tasks of the next one, with all priorities", "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         test::Runner runner(options);
         GroupWitness witness(layout);
@@ -798,9 +792,8 @@ TEST_CASE("groups: all groups wait for tasks of the next one, priorities mixed",
     });
 }
 
-TEST_CASE(
-    "groups: pinned tasks run on their worker, and what they submit is in their submitter's groups",
-    "[groups]") {
+TEST_CASE("groups: pinned tasks run on their worker, and their children inherit the groups",
+          "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         test::Runner runner(options);
         GroupWitness witness(layout);
@@ -852,7 +845,7 @@ void Notice(TaskScheduler &scheduler, uint32_t worker) {
 
 }  // namespace
 
-TEST_CASE("groups: SetActiveWorkers(1) leaves a worker of each group at work", "[groups]") {
+TEST_CASE("groups: SetActiveWorkers(1) leaves one active worker in each group", "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         test::Runner runner(options);
         GroupWitness witness(layout);
@@ -886,7 +879,8 @@ TEST_CASE("groups: SetActiveWorkers(1) leaves a worker of each group at work", "
 }
 
 // Nothing else runs. So the test shows that the workers no longer sleep.
-TEST_CASE("groups: SetActiveWorkers counts over all groups, and brings workers back", "[groups]") {
+TEST_CASE("groups: SetActiveWorkers counts over all groups, and can activate workers again",
+          "[groups]") {
     const GroupLayout &layout = *test::GroupLayouts()[2];  // 1, 1 (named only), 2
     for (const IdlePolicy idle : kIdlePolicies) {
         test::Runner runner(layout.Options(128, 32, idle));
@@ -920,7 +914,7 @@ TEST_CASE("groups: SetActiveWorkers counts over all groups, and brings workers b
     }
 }
 
-TEST_CASE("groups: with one group, or none, to name it is to name none", "[groups]") {
+TEST_CASE("groups: with at most one group, naming it is the same as naming none", "[groups]") {
     for (const bool given : {false, true}) {
         WorkerGroup group;
         group.workers = 3;
@@ -987,7 +981,7 @@ TEST_CASE("groups: Run and Start copy the groups", "[groups]") {
 }
 
 // A new run begins without sets.
-TEST_CASE("groups: each run may name nine sets of its own", "[groups]") {
+TEST_CASE("groups: each run may use nine new sets", "[groups]") {
     const GroupLayout &layout = *test::GroupLayouts()[3];
     test::Runner runner(layout.Options());
     GroupWitness witness(layout);
@@ -1004,7 +998,7 @@ TEST_CASE("groups: each run may name nine sets of its own", "[groups]") {
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("groups: the first tasks of a set may come from several threads at once", "[groups]") {
+TEST_CASE("groups: several threads may submit the first tasks of a set at once", "[groups]") {
     for (int round = 0; round < 20; ++round) {
         const GroupLayout &layout = *test::GroupLayouts()[3];
         test::Runner runner(layout.Options());
@@ -1144,7 +1138,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("report BadOption: groups that are wrong are told by Run and by Start", "[groups]") {
+TEST_CASE("report BadOption: invalid groups are reported by Run and by Start", "[groups]") {
     static const uint64_t kCpus[1] = {~uint64_t{0}};
     struct Case {
         const char *what, *hint;
@@ -1383,8 +1377,7 @@ TEST_CASE("groups: a group's nice value is added to threadNice and to the caller
     }
 }
 
-TEST_CASE("groups: threads of a group keep to its CPUs, those of others to what `affinity` says",
-          "[groups]") {
+TEST_CASE("groups: threads of a group run on its CPUs, others as `affinity` says", "[groups]") {
     const std::vector<uint32_t> usable = CpusOfThread();
     const std::vector<uint64_t> last = MaskOf({usable.back()});
     for (const test::Life life : {test::Life::Run, test::Life::Start}) {
@@ -1430,9 +1423,8 @@ TEST_CASE("groups: CPUs of several groups are copied by Run and Start", "[groups
     }
 }
 
-TEST_CASE(
-    "report BadOption: a group whose CPUs the system refuses is reported, and the run goes on",
-    "[groups]") {
+TEST_CASE("report BadOption: a group whose CPUs the system refuses; the run continues",
+          "[groups]") {
     const std::vector<uint64_t> none(16);
     const std::vector<uint32_t> usable = CpusOfThread();
     WorkerGroup groups[2];

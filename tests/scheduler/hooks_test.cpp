@@ -50,7 +50,7 @@ void UseEverything(TaskScheduler &scheduler, std::atomic<uint32_t> &wrong) {
 
 }  // namespace
 
-TEST_CASE("memory hooks: all that weft allocates comes from the host, and goes back", "[hooks]") {
+TEST_CASE("memory hooks: all memory of weft comes from the host, and is released", "[hooks]") {
     for (test::Life life : {test::Life::Run, test::Life::Start}) {
         for (bool reports : {false, true}) {
             INFO(test::Describe(life));
@@ -100,7 +100,7 @@ TEST_CASE("memory hooks: each pair is used without the other", "[hooks]") {
     }
 }
 
-TEST_CASE("memory hooks: tasks run on the host's pages, which can be used again afterwards",
+TEST_CASE("memory hooks: tasks run on the host's pages, which can be reused after the run",
           "[hooks]") {
     test::HostMemory memory;
     memory.reusesStacks = true;
@@ -123,7 +123,7 @@ TEST_CASE("memory hooks: tasks run on the host's pages, which can be used again 
     }
 }
 
-TEST_CASE("thread hooks: once at each end of each thread of weft, on that thread, with its index",
+TEST_CASE("thread hooks: called at start and end of each thread of weft, with its index",
           "[hooks]") {
     for (test::Life life : {test::Life::Run, test::Life::Start}) {
         for (uint32_t workers : {0u, 1u, 2u, 8u}) {
@@ -170,7 +170,7 @@ TEST_CASE("thread hooks: once at each end of each thread of weft, on that thread
     }
 }
 
-TEST_CASE("thread hooks: each of them alone", "[hooks]") {
+TEST_CASE("thread hooks: each of them can be used alone", "[hooks]") {
     for (bool start : {false, true}) {
         test::ThreadRecord record;
         record.tasksDone.store(true);
@@ -197,7 +197,7 @@ size_t CountNamed(const std::vector<test::LoggedEvent> &events, const std::strin
 
 }  // namespace
 
-TEST_CASE("trace hooks: what they tell is consistent, in every configuration", "[hooks][grid]") {
+TEST_CASE("trace hooks: their events are consistent in each configuration", "[hooks][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         test::TraceLog trace;
@@ -243,10 +243,8 @@ TEST_CASE("trace hooks: what they tell is consistent, in every configuration", "
     }
 }
 
-TEST_CASE(
-    "trace hooks: a task's events name its worker and fiber; submissions their size, name and "
-    "counter",
-    "[hooks]") {
+TEST_CASE("trace hooks: events of a task name worker and fiber, submissions size, name and counter",
+          "[hooks]") {
     test::TraceLog trace;
     SchedulerOptions options = test::Options(2);
     trace.AttachTo(options);
@@ -292,7 +290,7 @@ TEST_CASE(
     CHECK(test::Inconsistencies(trace.Events()) == "");
 }
 
-TEST_CASE("trace hooks: a worker that sleeps parks, and is unparked", "[hooks]") {
+TEST_CASE("trace hooks: each park has an unpark", "[hooks]") {
     for (uint32_t workers : {1u, 3u}) {
         test::TraceLog trace;
         SchedulerOptions options = test::Options(workers, 8, 2, IdlePolicy::Sleep);
@@ -333,7 +331,8 @@ TEST_CASE("trace hooks: only events of the chosen kinds are told", "[hooks]") {
     }
 }
 
-TEST_CASE("trace hooks: may submit in each of these events, but for FiberSwitch, Park and Unpark", "[hooks]") {
+TEST_CASE("trace hooks: all of these events but FiberSwitch, Park and Unpark may submit",
+          "[hooks]") {
     for (uint32_t workers : {1u, 3u}) {
         test::TraceLog trace;
         SchedulerOptions options = test::Options(workers, 8, 2, IdlePolicy::Sleep);
@@ -342,7 +341,8 @@ TEST_CASE("trace hooks: may submit in each of these events, but for FiberSwitch,
         std::atomic<uint32_t> ran{0}, kinds{0};
         std::atomic<bool> done[test::kTracedKinds]{};
         test::Batch extra(1, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
-        trace.also = [&](test::Traced kind, const TraceEvent &) {
+        trace.also = [&](test::Traced kind, const TraceEvent &event) {
+            if (event.worker == kAnyWorker) return;  // an external thread may not submit
             if (done[static_cast<int>(kind)].exchange(true)) return;
             kinds.fetch_add(1);
             runner.scheduler.AddTask(extra[0]);

@@ -18,7 +18,7 @@ using namespace weft;
 
 // Workers without a fiber sleep on their thread stacks and cannot run tasks. A wake-up for a task
 // must not go to such a worker while a worker with a fiber sleeps.
-TEST_CASE("a wake-up for a task reaches a worker that can run tasks", "[idle][grid]") {
+TEST_CASE("idle: a wake-up for a task reaches a worker that can run tasks", "[idle][grid]") {
     for (uint32_t workers : {3u, 8u}) {
         for (IdlePolicy idle : {IdlePolicy::Sleep, IdlePolicy::Balanced}) {
             for (int run = 0; run < 10; ++run) {
@@ -44,7 +44,7 @@ TEST_CASE("a wake-up for a task reaches a worker that can run tasks", "[idle][gr
     }
 }
 
-TEST_CASE("report Stalled: names who waits, and the wait goes on until an external thread ends it",
+TEST_CASE("report Stalled: names the waiting tasks, and an external thread can end the wait",
           "[idle]") {
     for (uint32_t workers : {1u, 2u, 8u}) {
         for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Sleep}) {
@@ -76,8 +76,7 @@ TEST_CASE("report Stalled: names who waits, and the wait goes on until an extern
     }
 }
 
-TEST_CASE("report Stalled: a task in WaitIdle that runs on top of one that waits for it",
-          "[idle]") {
+TEST_CASE("report Stalled: a task in WaitIdle runs inline on its waiter", "[idle]") {
     const test::ChildResult child = test::RunInChild([] {
         test::EndAfter(20);
         SchedulerOptions options = test::Options(1);
@@ -98,7 +97,8 @@ TEST_CASE("report Stalled: a task in WaitIdle that runs on top of one that waits
     CHECK(child.code == 7);
 }
 
-TEST_CASE("ExternalWork: that only waiters are left is no mistake while one lives", "[idle]") {
+TEST_CASE("ExternalWork: while one exists, a run in which all tasks wait is not reported",
+          "[idle]") {
     for (const bool isExpected : {false, true}) {
         std::atomic<uint32_t> parked{0};
         SchedulerOptions options = test::Options(1, 16, 2, IdlePolicy::Sleep);
@@ -132,7 +132,7 @@ TEST_CASE("ExternalWork: that only waiters are left is no mistake while one live
     }
 }
 
-TEST_CASE("no report of waiters while a task still runs", "[idle]") {
+TEST_CASE("idle: no report of waiters while a task still runs", "[idle]") {
     test::Runner runner(test::Options(2, 16, 2, IdlePolicy::Sleep));
     Counter gate(1);
     test::Batch worker(1, [&](TaskScheduler &scheduler, uint32_t) {
@@ -146,7 +146,7 @@ TEST_CASE("no report of waiters while a task still runs", "[idle]") {
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("no report of waiters that go on now and then", "[idle]") {
+TEST_CASE("idle: no report of waiters that continue from time to time", "[idle]") {
     using Clock = std::chrono::steady_clock;
     constexpr uint32_t kTurns = 10;
     SchedulerOptions options = test::Options(1, 16, 2, IdlePolicy::Sleep);

@@ -48,7 +48,7 @@ struct Answer {
 
 }  // namespace
 
-TEST_CASE("frame reports: they have what and hint, and name the task that called", "[frame]") {
+TEST_CASE("frame reports: they have text, hint and the name of the calling task", "[frame]") {
     test::Runner runner(test::Options(1));
     SchedulerOptions options;
     runner.log.AttachTo(options);
@@ -91,7 +91,7 @@ TEST_CASE(
     CHECK(test::Names(child.output, "weft: in task 'main': ScratchArena: no 1 free blocks"));
 }
 
-TEST_CASE("frame reports: an onReport that waits is refused, as after any report", "[frame]") {
+TEST_CASE("frame reports: a wait in onReport is refused", "[frame]") {
     const test::ChildResult child = test::RunInChild([] {
         Answer answer;
         answer.again = [] { TaskScheduler::Current()->Yield(); };

@@ -55,9 +55,8 @@ TEST_CASE("layout: no pick reads a cache line that others write for each task, w
     CHECK(!AnyShared(read, written));
 }
 
-TEST_CASE(
-    "layout: what others write of a worker shares no cache line with what the worker alone uses",
-    "[layout]") {
+TEST_CASE("layout: a worker's own data shares no cache line with data that others write",
+          "[layout]") {
     const auto worker = std::make_unique<Worker>();
     const Worker &its = *worker;
     const auto own = LinesOfAll(its.scheduler, its.claim, its.pending, its.mayHold, its.mayBegin,
@@ -67,8 +66,7 @@ TEST_CASE(
     CHECK(!AnyShared(own, LinesOfAll(its.submitted, its.finished)));  // other workers read them
 }
 
-TEST_CASE("layout: each worker has a cache of free fibers, also where there are many workers",
-          "[layout]") {
+TEST_CASE("layout: each worker has a cache of free fibers, even with 200 workers", "[layout]") {
     constexpr uint32_t kWorkers = 200;
     SchedulerOptions options;
     options.workers = kWorkers;

@@ -153,7 +153,7 @@ TEST_CASE("the smallest values of all options work", "[lifecycle]") {
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("fault: start-up failing half-way. Every allocation in turn fails, and nothing is kept",
+TEST_CASE("fault: start-up fails half-way. Each allocation in turn fails, and nothing leaks",
           "[lifecycle]") {
     int64_t failures = 0;
     for (; failures < 1000; ++failures) {
@@ -177,7 +177,7 @@ TEST_CASE("fault: start-up failing half-way. Every allocation in turn fails, and
 // Sanitizers need the address space for themselves. Windows sets no limit to it.
 #if !defined(WEFT_ASAN) && !defined(WEFT_TSAN) && !defined(_WIN32)
 TEST_CASE(
-    "fault: start-up failing half-way. Threads that cannot all be made: the main task does not run",
+    "fault: start-up fails half-way. If a thread cannot be created, the main task does not run",
     "[lifecycle][address_space]") {
     const test::ChildResult child = test::RunInChild([] {
         constexpr size_t kStack = size_t{256} << 20;
@@ -199,7 +199,7 @@ TEST_CASE(
 }
 #endif
 
-TEST_CASE("stacks that do not fit give a status and leave nothing behind", "[lifecycle]") {
+TEST_CASE("impossible stack sizes give a status, and nothing leaks", "[lifecycle]") {
     const uint32_t mappings = test::Mappings();
     SECTION("more than the address space") {
         SchedulerOptions options = test::Options(2);
@@ -213,7 +213,7 @@ TEST_CASE("stacks that do not fit give a status and leave nothing behind", "[lif
         test::Runner runner(options);
         CHECK(runner.Run([](TaskScheduler &) {}) == Status::OutOfMemory);
     }
-    SECTION("threads that cannot be made") {
+    SECTION("thread stacks larger than the address space") {
         SchedulerOptions options = test::Options(3);
         options.threadStackBytes = size_t{1} << 60;
         test::Runner runner(options);
@@ -222,7 +222,7 @@ TEST_CASE("stacks that do not fit give a status and leave nothing behind", "[lif
     CHECK(test::Mappings() <= mappings + 4);
 }
 
-TEST_CASE("WorkerCount answers the default as one per usable CPU", "[lifecycle]") {
+TEST_CASE("WorkerCount is by default the number of usable CPUs", "[lifecycle]") {
     CHECK(TaskScheduler().WorkerCount() == env::UsableCpus());
     CHECK(TaskScheduler(test::Options(5)).WorkerCount() == 5);
     test::Runner runner(test::Options(kAnyWorker));

@@ -36,7 +36,7 @@ SchedulerOptions Limited(test::GridPoint point, uint32_t most) {
 
 }  // namespace
 
-TEST_CASE("lowGroups: never more Low tasks run at once, and all run", "[low_limit][grid]") {
+TEST_CASE("lowGroups: the limit of Low tasks holds, and all of them run", "[low_limit][grid]") {
     uint32_t points = 0;
     for (const test::GridPoint &point : test::Grid()) {
         const uint32_t most = 1 + points++ % 2;
@@ -64,7 +64,8 @@ TEST_CASE("lowGroups: never more Low tasks run at once, and all run", "[low_limi
     }
 }
 
-TEST_CASE("lowGroups: a worker beyond them leaves its own Low tasks to them", "[low_limit][grid]") {
+TEST_CASE("lowGroups: a worker of other groups leaves its own Low tasks to them",
+          "[low_limit][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         if (point.workers < 2) continue;
         INFO(test::Describe(point));
@@ -91,7 +92,7 @@ TEST_CASE("lowGroups: a worker beyond them leaves its own Low tasks to them", "[
 }
 
 // All Low tasks become ready at once.
-TEST_CASE("lowGroups holds for Low tasks that wait and go on", "[low_limit][grid]") {
+TEST_CASE("lowGroups: the limit holds for Low tasks that wait and continue", "[low_limit][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
         Gauge gauge;
@@ -123,7 +124,7 @@ TEST_CASE("lowGroups holds for Low tasks that wait and go on", "[low_limit][grid
     }
 }
 
-TEST_CASE("lowGroups holds for Low tasks that want a Large fiber", "[low_limit][grid]") {
+TEST_CASE("lowGroups: the limit holds for Low tasks with a Large stack", "[low_limit][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         Gauge gauge;
@@ -151,8 +152,7 @@ TEST_CASE("lowGroups holds for Low tasks that want a Large fiber", "[low_limit][
     }
 }
 
-TEST_CASE("lowGroups: one fiber is enough for Low tasks that wait for others of higher priority",
-          "[low_limit]") {
+TEST_CASE("lowGroups: one fiber is enough for Low tasks that wait for higher ones", "[low_limit]") {
     for (const Priority priority : {Priority::High, Priority::Normal}) {
         for (const bool waitsLater : {false, true}) {
             for (const uint32_t workers : {2u, 3u}) {

@@ -35,7 +35,8 @@ TaskOptions PinnedTo(uint32_t worker) {
 
 }  // namespace
 
-TEST_CASE("Meanwhile::Nothing: the waiting thread runs no task, and goes on", "[meanwhile][grid]") {
+TEST_CASE("Meanwhile::Nothing: the waiting thread runs no task, and continues after the wait",
+          "[meanwhile][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         if (point.workers < 2) continue;
         INFO(test::Describe(point));
@@ -114,7 +115,7 @@ thread_local const Part *Part::waits = nullptr;
 
 }  // namespace
 
-TEST_CASE("Meanwhile::OwnTasks: all workers wait so, for tasks that wait", "[meanwhile]") {
+TEST_CASE("Meanwhile::OwnTasks: all workers wait for tasks that wait themselves", "[meanwhile]") {
     const uint32_t workers = GENERATE(1u, 2u, 3u, 8u);
     INFO(workers);
     test::Runner runner(test::GridPoint{workers, 128, 32, IdlePolicy::Balanced});
@@ -142,8 +143,7 @@ TEST_CASE("Meanwhile::OwnTasks: all workers wait so, for tasks that wait", "[mea
     CHECK(runner.log.Count() == 0);
 }
 
-TEST_CASE("Meanwhile::OwnTasks: a thread that waits with a deadline runs its tasks",
-          "[meanwhile][time]") {
+TEST_CASE("Meanwhile::OwnTasks: a wait with a deadline runs its own tasks", "[meanwhile][time]") {
     test::Runner runner(test::GridPoint{1, 16, 1, IdlePolicy::Balanced});
     uint32_t ran = 0, stranger = 0;
     runner.Run([&](TaskScheduler &scheduler) {
@@ -164,7 +164,7 @@ TEST_CASE("Meanwhile::OwnTasks: a thread that waits with a deadline runs its tas
     CHECK(runner.log.Count() == 0);
 }
 
-TEST_CASE("Meanwhile: an attached thread, and one that is no worker", "[meanwhile][attach]") {
+TEST_CASE("Meanwhile: waits of attached and external threads", "[meanwhile][attach]") {
     const Meanwhile meanwhile = GENERATE(Meanwhile::Nothing, Meanwhile::HighOnly);
     test::Runner runner(test::Options(2));
     REQUIRE(runner.scheduler.Start() == Status::Ok);
@@ -187,7 +187,8 @@ TEST_CASE("Meanwhile: an attached thread, and one that is no worker", "[meanwhil
     CHECK(runner.log.Count() == 0);
 }
 
-TEST_CASE("Meanwhile::Nothing: values above zero, and waits that are over", "[meanwhile]") {
+TEST_CASE("Meanwhile::Nothing: values above zero, and values that are already reached",
+          "[meanwhile]") {
     test::Runner runner(test::Options(2));
     runner.Run([&](TaskScheduler &scheduler) {
         Counter done;
@@ -231,7 +232,7 @@ TEST_CASE("Meanwhile::Nothing: a deadline, while all other workers are busy", "[
     }
 }
 
-TEST_CASE("Meanwhile: the only worker begins no lower task", "[meanwhile]") {
+TEST_CASE("Meanwhile: the only worker begins no task of lower priority", "[meanwhile]") {
     for (const Priority lowest : {Priority::High, Priority::Normal}) {
         for (const By by : {By::Task, By::Outside}) {
             INFO(static_cast<int>(lowest) << " " << static_cast<int>(by));
@@ -284,7 +285,8 @@ TEST_CASE("Meanwhile: the only worker begins no lower task", "[meanwhile]") {
     }
 }
 
-TEST_CASE("Meanwhile: the awaited tasks have the waiter's priority", "[meanwhile]") {
+TEST_CASE("Meanwhile: the waiter lends its priority to the tasks that it waits for",
+          "[meanwhile]") {
     test::Runner runner(test::Options(1));
     runner.Run([&](TaskScheduler &scheduler) {
         uint32_t ran = 0;
@@ -302,7 +304,7 @@ TEST_CASE("Meanwhile: the awaited tasks have the waiter's priority", "[meanwhile
     CHECK(runner.log.Count() == 0);
 }
 
-TEST_CASE("report Stalled: all workers wait, and none runs what is waited for",
+TEST_CASE("report Stalled: all workers wait, and none may run the awaited task",
           "[meanwhile][stall]") {
     const Meanwhile meanwhile =
         GENERATE(Meanwhile::Nothing, Meanwhile::HighOnly, Meanwhile::OwnTasks);

@@ -322,7 +322,7 @@ TEST_CASE("report InHook: a memory hook that uses another scheduler; it has no e
     CHECK(child.code == 0);
 }
 
-TEST_CASE("report InHook: each of the four functions, before the run and after it",
+TEST_CASE("report InHook: each of the four memory hooks, before and after the run",
           "[hooks][memory_hook]") {
     for (const test::Life life : {test::Life::Run, test::Life::Start}) {
         for (const uint32_t function : {kAllocate, kRelease, kReserveStacks, kReleaseStacks}) {
@@ -396,8 +396,7 @@ TEST_CASE(
     CHECK(runner.log.CountOf(ReportCode::InHook) == kOtherWays);
 }
 
-TEST_CASE("memory hooks: they may ask, and the answers are those of the task",
-          "[hooks][memory_hook]") {
+TEST_CASE("memory hooks: queries give the same answers as in the task", "[hooks][memory_hook]") {
     for (const bool isTask : {true, false}) {
         SchedulerOptions options = test::Options(2);
         MeddlingHost host(options);
@@ -444,7 +443,7 @@ TEST_CASE("memory hooks: they may ask, and the answers are those of the task",
 }
 
 // onReport is called inside the hook. So the same calls are refused there.
-TEST_CASE("report InHook: an onReport in a memory hook may not use the scheduler either",
+TEST_CASE("report InHook: onReport in a memory hook may not use the scheduler",
           "[hooks][memory_hook]") {
     const test::ChildResult child = test::RunInChild([] {
         test::EndAfter(20);
@@ -477,7 +476,7 @@ TEST_CASE("report InHook: an onReport in a memory hook may not use the scheduler
     CHECK(test::Names(child.output, "DecrementCounter was called by a memory hook"));
 }
 
-TEST_CASE("report InHook: locks in a memory hook exclude all the same, and who waits is woken",
+TEST_CASE("report InHook: locks in a memory hook still exclude others and wake waiters",
           "[hooks][memory_hook][sync]") {
     SchedulerOptions options = test::Options(2);
     MeddlingHost host(options);

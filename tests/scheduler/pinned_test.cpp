@@ -105,7 +105,7 @@ TEST_CASE("pinned: submitted by tasks, in batches of any size", "[pinned][grid]"
     }
 }
 
-TEST_CASE("pinned: one worker at a time is woken, however long it slept", "[pinned]") {
+TEST_CASE("pinned: each worker is woken for its task, after short and long sleeps", "[pinned]") {
     for (IdlePolicy idle : {IdlePolicy::Sleep, IdlePolicy::Balanced, IdlePolicy::Spin}) {
         for (uint32_t workers : {1u, 2u, 8u}) {
             test::Runner runner(test::Options(workers, 128, 32, idle));
@@ -193,7 +193,7 @@ TEST_CASE("pinned: a main task with worker 0 stays on the caller's thread", "[pi
     CHECK(runner.log.CountOf(ReportCode::BadOption) == 1);
 }
 
-TEST_CASE("RunPinnedTasks: a pump on worker 0 runs what others post to it", "[pinned][grid]") {
+TEST_CASE("RunPinnedTasks: worker 0 runs tasks that others post to it", "[pinned][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         test::Runner runner(point);
@@ -273,7 +273,7 @@ TEST_CASE("RunPinnedTasks: counts what it runs and respects its maximum", "[pinn
     }
 }
 
-TEST_CASE("RunPinnedTasks: tasks that wait go on in a later call", "[pinned]") {
+TEST_CASE("RunPinnedTasks: tasks that wait continue in a later call", "[pinned]") {
     for (uint32_t workers : {1u, 2u}) {
         test::Runner runner(test::Options(workers));
         REQUIRE(runner.scheduler.Start() == Status::Ok);
@@ -302,7 +302,7 @@ TEST_CASE("RunPinnedTasks: tasks that wait go on in a later call", "[pinned]") {
     }
 }
 
-TEST_CASE("report BadOption: a worker out of range; nothing is submitted", "[pinned]") {
+TEST_CASE("report BadOption: tasks for a worker out of range are not submitted", "[pinned]") {
     SchedulerOptions options = test::Options(2);
     options.maxAttached = 2;
     test::Runner runner(options);
@@ -329,7 +329,7 @@ TEST_CASE("report BadOption: a worker out of range; nothing is submitted", "[pin
     CHECK(!runner.log.First(ReportCode::BadOption).fatal);
 }
 
-TEST_CASE("pinned: every priority runs, with a counter and without", "[pinned]") {
+TEST_CASE("pinned: all priorities, with and without a counter", "[pinned]") {
     for (uint32_t workers : {1u, 2u, 8u}) {
         test::Runner runner(test::Options(workers));
         test::Marks marks(90);
@@ -349,8 +349,7 @@ TEST_CASE("pinned: every priority runs, with a counter and without", "[pinned]")
     }
 }
 
-TEST_CASE("pinned: a task that is pinned goes before Normal tasks that stand in line",
-          "[pinned][one_worker]") {
+TEST_CASE("pinned: a pinned task runs before queued Normal tasks", "[pinned][one_worker]") {
     test::Runner runner(test::Options(1));
     constexpr uint32_t kCount = 30;
     uint32_t order = 0, pinnedAt = 0, postedAt = 0;
@@ -369,7 +368,7 @@ TEST_CASE("pinned: a task that is pinned goes before Normal tasks that stand in 
 }
 
 TEST_CASE(
-    "RunPinnedTasks: a task that pumps on an attached thread goes on before the thread detaches",
+    "RunPinnedTasks: a task that pumps on an attached thread continues before the thread detaches",
     "[pinned][one_worker]") {
     test::Runner runner(test::Options(0));
     TaskScheduler &scheduler = runner.scheduler;
@@ -391,7 +390,7 @@ TEST_CASE(
     CHECK(test::Faults(runner.log) == "");
 }
 
-TEST_CASE("pinned: a task that polls and yields does not keep a pinned one from going on",
+TEST_CASE("pinned: a task that polls and yields does not keep a pinned fiber from continuing",
           "[pinned]") {
     for (uint32_t smallFibers : {2u, 16u}) {
         INFO(smallFibers << " small fibers");
@@ -442,7 +441,7 @@ TEST_CASE("pinned: a pinned task that polls and yields does not keep another one
     }
 }
 
-TEST_CASE("RunPinnedTasks: a pinned task that yields lets the one who pumps go on",
+TEST_CASE("RunPinnedTasks: a pinned task that yields lets the caller continue",
           "[pinned][one_worker]") {
     test::Runner runner(test::Options(1));
     bool returned = false, seen = false;

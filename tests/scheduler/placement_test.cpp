@@ -107,7 +107,7 @@ void RunOnce(SchedulerOptions options, Places &places, test::Life life,
 
 }  // namespace
 
-TEST_CASE("placement: threads are named by the option and their index", "[placement]") {
+TEST_CASE("placement: thread names consist of the option and the index", "[placement]") {
     struct Case {
         const char *option;
         std::string expected;
@@ -143,7 +143,7 @@ TEST_CASE("placement: names stay within 15 bytes with any index", "[placement]")
     CHECK(found.substr(0, 10) == "abcdefghij");
 }
 
-TEST_CASE("placement: None leaves it to the system, Compact takes the usable CPUs in turn",
+TEST_CASE("placement: None leaves CPUs to the system, Compact uses the usable CPUs in turn",
           "[placement]") {
     const Cpus usable = CpusOfThread();
     for (test::Life life : {test::Life::Run, test::Life::Start}) {
@@ -160,7 +160,7 @@ TEST_CASE("placement: None leaves it to the system, Compact takes the usable CPU
     }
 }
 
-TEST_CASE("placement: Explicit masks of one word and of several, one for each worker",
+TEST_CASE("placement: Explicit takes one mask for each worker, with any number of words",
           "[placement]") {
     const Cpus usable = CpusOfThread();
     for (test::Life life : {test::Life::Run, test::Life::Start}) {
@@ -184,8 +184,7 @@ TEST_CASE("placement: Explicit masks of one word and of several, one for each wo
     }
 }
 
-TEST_CASE("placement: masks are read by Start, and may be gone when it has returned",
-          "[placement]") {
+TEST_CASE("placement: Start copies the masks", "[placement]") {
     for (int round = 0; round < 100; ++round) {
         std::vector<uint64_t> masks(8 * 16, ~uint64_t{0});
         SchedulerOptions options = test::Options(8, 8, 1);
@@ -198,7 +197,7 @@ TEST_CASE("placement: masks are read by Start, and may be gone when it has retur
     }
 }
 
-TEST_CASE("report BadOption: a mask without a usable CPU is reported, and the run goes on",
+TEST_CASE("report BadOption: a mask without a usable CPU is reported, and the run continues",
           "[placement]") {
     const Cpus usable = CpusOfThread();
     std::vector<uint64_t> masks(3 * 16);
@@ -226,7 +225,7 @@ TEST_CASE("report BadOption: a mask without a usable CPU is reported, and the ru
     }
 }
 
-TEST_CASE("placement: only CPUs that the process may use", "[placement]") {
+TEST_CASE("placement: threads use only CPUs that the process may use", "[placement]") {
     const Cpus usable = CpusOfThread();
     if (usable.size() < 2) return;
     const uint32_t mine = usable.back();
@@ -254,7 +253,7 @@ TEST_CASE("placement: only CPUs that the process may use", "[placement]") {
     }
 }
 
-TEST_CASE("placement: nice values are added to the caller's, or left alone", "[placement]") {
+TEST_CASE("placement: nice values are added to the caller's", "[placement]") {
     const int own = NiceOfThread();
     for (test::Life life : {test::Life::Run, test::Life::Start}) {
         for (int32_t nice : {0, 5, 19}) {
@@ -268,7 +267,7 @@ TEST_CASE("placement: nice values are added to the caller's, or left alone", "[p
     }
 }
 
-TEST_CASE("placement: slices are the option's, on threads of weft alone, and nice values stay",
+TEST_CASE("placement: the option sets the time slice of weft's threads, and nice values stay",
           "[placement]") {
     const uint64_t own = SliceOfThread();
     for (test::Life life : {test::Life::Run, test::Life::Start}) {
@@ -290,9 +289,8 @@ TEST_CASE("placement: slices are the option's, on threads of weft alone, and nic
     }
 }
 
-TEST_CASE(
-    "report BadOption: a nice value that this user may not set is reported, and the run goes on",
-    "[placement]") {
+TEST_CASE("report BadOption: a nice value without permission is reported, and the run continues",
+          "[placement]") {
     const test::ChildResult child = test::RunInChild([] {
         const rlimit none{0, 0};
         if (setrlimit(RLIMIT_NICE, &none) != 0 || (getuid() == 0 && setuid(65534) != 0)) _exit(0);

@@ -44,7 +44,8 @@ TEST_CASE("fault: lost wake-up in sleep. Work submitted to sleeping workers is f
     }
 }
 
-TEST_CASE("a fiber made ready by a task that goes on is resumed elsewhere", "[ready][grid]") {
+TEST_CASE("ready: a fiber made ready by a running task is resumed by another worker",
+          "[ready][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         if (point.workers == 1) continue;
         INFO(test::Describe(point));
@@ -74,7 +75,7 @@ TEST_CASE("a fiber made ready by a task that goes on is resumed elsewhere", "[re
 
 // The waiter runs a task inline, and this task makes the last decrement. Then the other waiter is
 // ready, too. Another worker must resume it, although this worker continues the task that waited.
-TEST_CASE("a fiber made ready while its waker helps inline is resumed elsewhere", "[ready]") {
+TEST_CASE("ready: a fiber made ready by an inline task is resumed by another worker", "[ready]") {
     for (IdlePolicy idle : {IdlePolicy::Sleep, IdlePolicy::Balanced}) {
         uint32_t rounds = 0;
         test::Runner runner(test::Options(2, 128, 32, idle));

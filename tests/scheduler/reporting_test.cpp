@@ -16,8 +16,7 @@
 using namespace weft;
 using namespace weft::internal;
 
-TEST_CASE("reports: without onReport one line on stderr says what, where and how to hint it",
-          "[reporting]") {
+TEST_CASE("reports: without onReport, a line on stderr has task, text and hint", "[reporting]") {
     const test::ChildResult result = test::RunInChild([] {
         SchedulerOptions options = test::Options(1);
         TaskScheduler scheduler(options);
@@ -49,7 +48,7 @@ TEST_CASE("report BrokenInvariant: is fatal, and names the invariant", "[reporti
     CHECK(!test::Names(result.output, "not this one"));
 }
 
-TEST_CASE("report OutOfMemory: a queue that cannot grow is fatal, and says how much was asked for",
+TEST_CASE("report OutOfMemory: a queue that cannot grow is fatal, and the report has the size",
           "[reporting]") {
     for (uint32_t count : {5000u, 4u}) {
         const test::ChildResult result = test::RunInChild([=] {
@@ -70,8 +69,7 @@ TEST_CASE("report OutOfMemory: a queue that cannot grow is fatal, and says how m
     }
 }
 
-TEST_CASE("reports: what onReport does wrong on a thread that is no worker goes to stderr",
-          "[reporting]") {
+TEST_CASE("reports: mistakes of onReport on an external thread go to stderr", "[reporting]") {
     static TaskScheduler *s_scheduler = nullptr;
     static int s_reports = 0;
     const test::ChildResult result = test::RunInChild([] {

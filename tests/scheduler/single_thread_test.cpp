@@ -105,7 +105,7 @@ TEST_CASE("no workers: the order is the same in every run", "[attach][single][on
     }
 }
 
-TEST_CASE("no workers: other threads wait while one is attached and pumps", "[attach][single]") {
+TEST_CASE("no workers: external threads wait while an attached one pumps", "[attach][single]") {
     for (uint32_t fibers : {1u, 2u, 128u}) {
         test::Runner runner(test::Options(0, fibers, 1));
         TaskScheduler &scheduler = runner.scheduler;
@@ -136,7 +136,7 @@ TEST_CASE("no workers: other threads wait while one is attached and pumps", "[at
     }
 }
 
-TEST_CASE("report NoWorkers: once, and the wait goes on until a thread attaches",
+TEST_CASE("report NoWorkers: once, and the wait continues until a thread attaches",
           "[attach][single]") {
     test::Runner runner(test::Options(0));
     TaskScheduler &scheduler = runner.scheduler;
@@ -159,7 +159,7 @@ TEST_CASE("report NoWorkers: once, and the wait goes on until a thread attaches"
     CHECK(!runner.log.First(ReportCode::NoWorkers).fatal);
 }
 
-TEST_CASE("no workers: WaitIdle of another thread returns when nothing is pending",
+TEST_CASE("no workers: WaitIdle of an external thread returns when nothing is pending",
           "[attach][single]") {
     for (const bool attached : {false, true}) {
         test::Runner runner(test::Options(0));
@@ -178,7 +178,8 @@ TEST_CASE("no workers: WaitIdle of another thread returns when nothing is pendin
     }
 }
 
-TEST_CASE("no workers: Stop runs what is left, also for threads that wait", "[attach][single]") {
+TEST_CASE("no workers: Stop runs pending tasks, also those of waiting threads",
+          "[attach][single]") {
     for (uint32_t fibers : {1u, 2u, 128u}) {
         for (bool waiter : {false, true}) {
             INFO(fibers << " fibers" << (waiter ? ", a thread waits" : ""));
@@ -207,8 +208,7 @@ TEST_CASE("no workers: Stop runs what is left, also for threads that wait", "[at
     }
 }
 
-TEST_CASE("Stop without workers runs what is left, also when there is no memory any more",
-          "[single]") {
+TEST_CASE("no workers: Stop runs pending tasks, also without memory", "[single]") {
     for (bool reports : {false, true}) {
         SchedulerOptions options = test::Options(0);
         options.reportStackOverflow = reports;

@@ -13,7 +13,7 @@
 
 using namespace weft;
 
-TEST_CASE("Start and Stop, again and again; between them Run", "[start][grid]") {
+TEST_CASE("Start: again and again, with Run in between", "[start][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         test::Runner runner(point);
@@ -132,9 +132,8 @@ TEST_CASE("report WrongThread: Stop by a task or an attached thread has no effec
     CHECK(runner.log.Count() == 3);
 }
 
-TEST_CASE(
-    "report WrongThread: Stop by a thread that is a worker of another scheduler since it attached",
-    "[start]") {
+TEST_CASE("report WrongThread: Stop by a thread that has attached to a second scheduler",
+          "[start]") {
     test::Runner outer(test::Options(1)), inner(test::Options(1));
     REQUIRE(outer.scheduler.Start() == Status::Ok);
     REQUIRE(inner.scheduler.Start() == Status::Ok);
@@ -156,7 +155,7 @@ TEST_CASE(
     CHECK(outer.log.Count() == 2);
 }
 
-TEST_CASE("the destructor of a started scheduler stops it, after its tasks", "[start]") {
+TEST_CASE("the destructor of a started scheduler stops it, and runs its tasks first", "[start]") {
     for (uint32_t workers : {1u, 2u, 8u}) {
         for (uint32_t size : {0u, 1u, 30u, 500u}) {
             test::ReportLog log;
@@ -177,7 +176,8 @@ TEST_CASE("the destructor of a started scheduler stops it, after its tasks", "[s
     }
 }
 
-TEST_CASE("Stop drains pending tasks, those that wait, and what they submit", "[start][grid]") {
+TEST_CASE("Stop drains pending tasks, waiting tasks, and the tasks that they submit",
+          "[start][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         test::Runner runner(point);
@@ -298,7 +298,7 @@ TEST_CASE("submissions that race with Stop are drained or refused", "[start]") {
     }
 }
 
-TEST_CASE("two schedulers started at once do not share anything", "[start]") {
+TEST_CASE("two started schedulers are independent", "[start]") {
     test::Runner first(test::Options(2)), second(test::Options(3));
     std::atomic<uint32_t> wrong{0};
     REQUIRE(first.scheduler.Start() == Status::Ok);
@@ -358,7 +358,7 @@ TEST_CASE("workers = 0 is for Start only; maxAttached has a range", "[start]") {
     }
 }
 
-TEST_CASE("fault: Start failing half-way. Every allocation in turn fails, and nothing is kept",
+TEST_CASE("fault: Start fails half-way. Each allocation in turn fails, and nothing leaks",
           "[start]") {
     int64_t failures = 0;
     for (; failures < 1000; ++failures) {

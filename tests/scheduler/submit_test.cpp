@@ -144,7 +144,7 @@ TEST_CASE("fault: queue full. Deques and slabs grow under 100,000 outstanding ta
     }
 }
 
-TEST_CASE("hazard 5: a submission never runs tasks, however full the queue is", "[submit]") {
+TEST_CASE("submit: a submission never runs tasks, even if the queue is full", "[submit]") {
     test::Runner runner(test::Options(1));
     uint32_t early = 0;
     std::atomic<uint32_t> ran{0};

@@ -23,7 +23,7 @@ using std::chrono::milliseconds;
 using weft::internal::CounterAccess;
 using weft::internal::CounterWord;
 
-TEST_CASE("SleepFor: not shorter than it should be; others run meanwhile", "[time][grid]") {
+TEST_CASE("SleepFor: never too short, and other tasks run meanwhile", "[time][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         std::atomic<uint32_t> early{0}, slept{0}, ran{0};
@@ -53,8 +53,7 @@ TEST_CASE("SleepFor: not shorter than it should be; others run meanwhile", "[tim
     }
 }
 
-TEST_CASE("SleepUntil: a time that has passed, and durations below zero, return at once",
-          "[time]") {
+TEST_CASE("SleepUntil: times in the past and negative durations return at once", "[time]") {
     test::Runner runner(test::Options(1));
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         SleepUntil(scheduler, Clock::time_point::min());
@@ -88,7 +87,7 @@ TEST_CASE("WaitForCounterFor: the deadline comes first", "[time][grid]") {
     }
 }
 
-TEST_CASE("WaitForCounterUntil: the counter comes first, and all that was counted is visible",
+TEST_CASE("WaitForCounterUntil: the counter comes first, and all counted writes are visible",
           "[time][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
@@ -183,7 +182,7 @@ TEST_CASE("WaitForCounterFor gives its records back", "[time]") {
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("WaitForCounterUntil: a deadline that has passed asks just once", "[time]") {
+TEST_CASE("WaitForCounterUntil: with a deadline in the past it only polls", "[time]") {
     test::Runner runner(test::Options(1));
     bool zero = false, one = true;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -197,7 +196,7 @@ TEST_CASE("WaitForCounterUntil: a deadline that has passed asks just once", "[ti
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("WaitForCounterFor: waits and decrements that meet, over and over", "[time]") {
+TEST_CASE("WaitForCounterFor: deadlines and decrements at the same time", "[time]") {
     for (uint32_t workers : {1u, 2u, 3u}) {
         INFO(workers << " workers");
         test::Runner runner(test::Options(workers));
@@ -309,7 +308,7 @@ TEST_CASE("deadlines do not wait for a task that polls and yields", "[time][grid
     }
 }
 
-TEST_CASE("a thread that is no worker waits with a deadline", "[time]") {
+TEST_CASE("time: an external thread waits with a deadline", "[time]") {
     test::Runner runner(test::Options(2));
     TaskScheduler &scheduler = runner.scheduler;
     REQUIRE(scheduler.Start() == Status::Ok);
@@ -350,7 +349,7 @@ TEST_CASE("a thread that is no worker waits with a deadline", "[time]") {
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("no workers: an attached thread keeps time", "[time][single][one_worker]") {
+TEST_CASE("no workers: an attached thread handles deadlines", "[time][single][one_worker]") {
     test::Runner runner(test::Options(0));
     TaskScheduler &scheduler = runner.scheduler;
     REQUIRE(scheduler.Start() == Status::Ok);
@@ -371,7 +370,7 @@ TEST_CASE("no workers: an attached thread keeps time", "[time][single][one_worke
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("waits with deadlines are not reported as waits that nobody ends", "[time]") {
+TEST_CASE("waits with deadlines are not reported as stalled", "[time]") {
     const SchedulerOptions options = test::Options(2);
     const milliseconds longer(4 * options.stallMilliseconds);
     test::Runner runner(options);
@@ -385,7 +384,7 @@ TEST_CASE("waits with deadlines are not reported as waits that nobody ends", "[t
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("reports of waits with deadlines", "[time]") {
+TEST_CASE("time: wrong calls are reported", "[time]") {
     test::Runner runner(test::Options(1));
     Counter counter(1);
     CHECK_FALSE(WaitForCounterFor(runner.scheduler, nullptr, microseconds(1)));
@@ -396,9 +395,7 @@ TEST_CASE("reports of waits with deadlines", "[time]") {
         std::string::npos);
 }
 
-TEST_CASE(
-    "WaitForCounterUntil: false for a counter of another scheduler, by a task and by a thread",
-    "[time]") {
+TEST_CASE("WaitForCounterUntil: false for a counter of another scheduler", "[time]") {
     test::Runner outer(test::Options(1)), inner(test::Options(1));
     Counter counter;
     bool byTask = true, byThread = true;
@@ -422,7 +419,7 @@ TEST_CASE(
     CHECK(outer.log.Text() == "");
 }
 
-TEST_CASE("waits for any leave the waiters of another scheduler alone", "[time]") {
+TEST_CASE("WaitForAny and timed waits do not affect waiters of another scheduler", "[time]") {
     test::Runner ours(test::Options(1)), others(test::Options(1));
     Counter counters[2], zero;
     TaskScheduler *const schedulers[2] = {&ours.scheduler, &others.scheduler};

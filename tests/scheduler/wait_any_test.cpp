@@ -12,7 +12,7 @@
 
 using namespace weft;
 
-TEST_CASE("WaitForAny returns the counter that is zero, and leaves no trace on the others",
+TEST_CASE("WaitForAny returns the counter that is zero, and leaves no waiter on the others",
           "[wait_any][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
@@ -65,7 +65,7 @@ TEST_CASE("WaitForAny gives its records back", "[wait_any]") {
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("WaitForAny: many waiters on the same counters, with plain waiters among them",
+TEST_CASE("WaitForAny: many waiters on the same counters, together with WaitForCounter",
           "[wait_any][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
@@ -101,7 +101,7 @@ TEST_CASE("WaitForAny: many waiters on the same counters, with plain waiters amo
     }
 }
 
-TEST_CASE("WaitForAny and WaitForAll of a thread that is no worker", "[wait_any]") {
+TEST_CASE("WaitForAny and WaitForAll by an external thread", "[wait_any]") {
     for (uint32_t workers : {1u, 3u}) {
         test::Runner runner(test::Options(workers));
         REQUIRE(runner.scheduler.Start() == Status::Ok);
@@ -131,7 +131,7 @@ TEST_CASE("WaitForAny and WaitForAll of a thread that is no worker", "[wait_any]
     }
 }
 
-TEST_CASE("WaitForAny refuses null counters, none at all, and too many", "[wait_any]") {
+TEST_CASE("WaitForAny refuses null counters, no counters, and too many", "[wait_any]") {
     test::Runner runner(test::Options(1));
     Counter counter;
     Counter *const withNull[2] = {&counter, nullptr};
@@ -150,7 +150,7 @@ TEST_CASE("WaitForAny refuses null counters, none at all, and too many", "[wait_
     CHECK(runner.log.CountOf(ReportCode::BadOption) == 2);
 }
 
-TEST_CASE("PollCounter sees the caller's own finished tasks", "[wait_any][grid]") {
+TEST_CASE("PollCounter sees finished tasks of the caller's own claim", "[wait_any][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
         std::atomic<uint32_t> polledOut{0};

@@ -9,7 +9,7 @@
 
 using namespace weft;
 
-TEST_CASE("WaitIdle: several threads, each after its own tasks without a counter",
+TEST_CASE("WaitIdle: several threads, each waits for its own uncounted tasks",
           "[external][wait_idle]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
@@ -32,7 +32,7 @@ TEST_CASE("WaitIdle: several threads, each after its own tasks without a counter
     }
 }
 
-TEST_CASE("WaitIdle: tasks in it do not wait for each other", "[external][wait_idle]") {
+TEST_CASE("WaitIdle: tasks in WaitIdle do not wait for each other", "[external][wait_idle]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         for (test::Life life : {test::Life::Run, test::Life::Start}) {
             INFO(test::Describe(point) << ", " << test::Describe(life));
@@ -72,7 +72,7 @@ TEST_CASE("WaitIdle: tasks in it do not wait for each other", "[external][wait_i
     }
 }
 
-TEST_CASE("WaitIdle: waits for tasks that wait, and for what they submit later",
+TEST_CASE("WaitIdle: waits for waiting tasks, and for tasks that they submit later",
           "[external][wait_idle]") {
     for (uint32_t workers : {1u, 2u, 8u}) {
         for (int round = 0; round < 20; ++round) {

@@ -63,7 +63,7 @@ struct Link {
 
 }  // namespace
 
-TEST_CASE("fork-join recursion", "[wait][grid]") {
+TEST_CASE("wait: fork-join recursion", "[wait][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         for (bool fused : {false, true}) {
             INFO(test::Describe(point) << (fused ? ", fused" : ""));
@@ -77,7 +77,7 @@ TEST_CASE("fork-join recursion", "[wait][grid]") {
     }
 }
 
-TEST_CASE("hazard 2: inline waits nest only while there is stack; deeper ones take another fiber",
+TEST_CASE("wait: inline tasks nest while there is stack, deeper ones take another fiber",
           "[wait][helps]") {
     for (uint32_t workers : {1u, 2u}) {
         for (bool fused : {false, true}) {
@@ -95,8 +95,7 @@ TEST_CASE("hazard 2: inline waits nest only while there is stack; deeper ones ta
     }
 }
 
-TEST_CASE("hazard 2: decrements of finished tasks do not pile up behind other counters' tasks",
-          "[wait]") {
+TEST_CASE("wait: pending decrements do not pile up behind tasks of other counters", "[wait]") {
     test::Runner runner(test::Options(1));
     Fib fib{18, false};
     CHECK(runner.Run([&](TaskScheduler &scheduler) { Fib::Run(&scheduler, &fib); }) == Status::Ok);
@@ -104,7 +103,7 @@ TEST_CASE("hazard 2: decrements of finished tasks do not pile up behind other co
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("hazard 2: what finished is counted off before a fused wait runs its first task",
+TEST_CASE("wait: finished tasks are counted before AddTasksAndWait runs its first task",
           "[wait][one_worker]") {
     test::Runner runner(test::Options(1));
     constexpr uint32_t kCount = 400;
@@ -126,7 +125,7 @@ TEST_CASE("hazard 2: what finished is counted off before a fused wait runs its f
     CHECK(wrong == 0);
 }
 
-TEST_CASE("nested waits work with two fibers", "[wait][grid]") {
+TEST_CASE("wait: nested waits work with two fibers", "[wait][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         std::atomic<uint32_t> leaves{0}, parents{0};
@@ -152,7 +151,7 @@ TEST_CASE("nested waits work with two fibers", "[wait][grid]") {
     }
 }
 
-TEST_CASE("invariant 5: who returns from a wait sees all that the tasks wrote", "[wait][grid]") {
+TEST_CASE("invariant 5: after a wait, all writes of the tasks are visible", "[wait][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         uint32_t wrong = 0;
@@ -172,7 +171,7 @@ TEST_CASE("invariant 5: who returns from a wait sees all that the tasks wrote", 
     }
 }
 
-TEST_CASE("fault: relaxed fast path. A wait that need not wait orders memory too", "[wait]") {
+TEST_CASE("fault: relaxed fast path. A wait that returns at once orders memory, too", "[wait]") {
     uint32_t wrong = 0;
     test::Runner runner(test::Options(2, 128, 32, IdlePolicy::Spin));
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -196,7 +195,7 @@ TEST_CASE("fault: relaxed fast path. A wait that need not wait orders memory too
     CHECK(wrong == 0);
 }
 
-TEST_CASE("a wait whose value is reached returns at once, on the same fiber", "[wait]") {
+TEST_CASE("wait: returns at once on the same fiber if the value is reached", "[wait]") {
     test::Runner runner(test::Options(1));
     uint32_t ran = ~0u;
     bool sameFiber = false;
@@ -217,7 +216,7 @@ TEST_CASE("a wait whose value is reached returns at once, on the same fiber", "[
     CHECK(sameFiber);
 }
 
-TEST_CASE("fault: two waiters with different targets. Each resumes when its own is reached",
+TEST_CASE("fault: two waiters with different targets. Each resumes when its target is reached",
           "[wait][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
@@ -253,7 +252,7 @@ TEST_CASE("fault: two waiters with different targets. Each resumes when its own 
     }
 }
 
-TEST_CASE("a value that is passed and left again between two looks is not missed", "[wait]") {
+TEST_CASE("wait: a value that is reached only for a moment is not missed", "[wait]") {
     // There is one worker. So a task that has started and does not run is waiting.
     test::Runner runner(test::Options(1));
     Counter counter(5);
@@ -282,7 +281,7 @@ TEST_CASE("a value that is passed and left again between two looks is not missed
     CHECK(resumed.load() == 3);
 }
 
-TEST_CASE("a hundred fibers wait for one counter", "[wait][grid]") {
+TEST_CASE("wait: a hundred fibers wait for one counter", "[wait][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
         Counter gate(1);
@@ -309,8 +308,7 @@ TEST_CASE("a hundred fibers wait for one counter", "[wait][grid]") {
 }
 
 TEST_CASE(
-    "invariant 4: a counter may be freed right after the wait (fault: finisher touches a freed "
-    "counter)",
+    "invariant 4: a counter may be freed right after the wait (fault: access to a freed counter)",
     "[wait][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
@@ -333,9 +331,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE(
-    "invariant 4, with waiters for other values whose sorting goes on beside the last decrement",
-    "[wait]") {
+TEST_CASE("invariant 4: a counter may be freed while another thread sorts its waiters", "[wait]") {
     test::Runner runner(test::Options(3));
     uint32_t rounds = 0;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -389,8 +385,7 @@ TEST_CASE("fault: counter reuse. A counter is used again right after each wait",
 }
 
 // Eight fibers wait for the same counter in rounds. Each wait must end exactly once.
-TEST_CASE("hazard 6: a counter that stands at zero is armed again without waking anybody twice",
-          "[wait]") {
+TEST_CASE("wait: a counter at zero can be raised again, and no waiter wakes twice", "[wait]") {
     test::Runner runner(test::Options(3));
     std::atomic<uint32_t> finished{0};
     std::atomic<uint32_t> notZero{0};
@@ -423,7 +418,7 @@ TEST_CASE("hazard 6: a counter that stands at zero is armed again without waking
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("hazard 3: AddTasksAndWait whose first task waits while others take the rest",
+TEST_CASE("wait: AddTasksAndWait whose first task waits while others take the rest",
           "[wait][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
@@ -457,7 +452,7 @@ TEST_CASE("hazard 3: AddTasksAndWait whose first task waits while others take th
     }
 }
 
-TEST_CASE("fault: lock held across a wait. Waiting runs nobody else's tasks on the waiter's stack",
+TEST_CASE("fault: lock held across a wait. The wait runs no other tasks on its stack",
           "[wait][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
@@ -518,8 +513,7 @@ TEST_CASE("ResumeOn::SameWorker continues the fiber on its worker", "[wait][grid
 
 // The waiter may run the child inline. If the child then waits with ResumeOn::AnyWorker, the whole
 // stack may continue on another worker, with the outer wait on it.
-TEST_CASE("ResumeOn::SameWorker holds although a task that the wait helps with waits itself",
-          "[wait]") {
+TEST_CASE("ResumeOn::SameWorker holds even if an inline task waits itself", "[wait]") {
     test::Runner runner(test::Options(2, 128, 32, IdlePolicy::Spin));
     std::atomic<uint32_t> moved{0};
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -546,7 +540,7 @@ TEST_CASE("ResumeOn::SameWorker holds although a task that the wait helps with w
     CHECK(moved.load() == 0);
 }
 
-TEST_CASE("Yield lets new tasks go first", "[wait][grid]") {
+TEST_CASE("Yield runs new tasks first", "[wait][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         std::atomic<uint32_t> ran{0};
@@ -561,7 +555,7 @@ TEST_CASE("Yield lets new tasks go first", "[wait][grid]") {
     }
 }
 
-TEST_CASE("fibers that yield take turns", "[wait]") {
+TEST_CASE("Yield: fibers that yield take turns", "[wait]") {
     test::Runner runner(test::Options(1));
     std::string turns;
     test::Batch batch(3, [&](TaskScheduler &scheduler, uint32_t i) {
@@ -581,7 +575,7 @@ TEST_CASE("fibers that yield take turns", "[wait]") {
     }
 }
 
-TEST_CASE("many fibers yield at once on many workers", "[wait][grid]") {
+TEST_CASE("Yield: many fibers yield at once on many workers", "[wait][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
         std::atomic<uint32_t> turns{0};

@@ -14,7 +14,8 @@
 
 using namespace weft;
 
-TEST_CASE("Large tasks run on large fibers, Small ones run too", "[worker_loop][grid]") {
+TEST_CASE("worker loop: Large tasks run on large fibers, Small ones run, too",
+          "[worker_loop][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         std::atomic<uint32_t> large{0}, small{0}, onSmallFiber{0};
@@ -45,9 +46,8 @@ TEST_CASE("Large tasks run on large fibers, Small ones run too", "[worker_loop][
     }
 }
 
-TEST_CASE(
-    "more Large tasks that wait than large fibers: the others queue up and run as fibers come free",
-    "[worker_loop][grid]") {
+TEST_CASE("worker loop: with too few large fibers, Large tasks queue up and run later",
+          "[worker_loop][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         const uint32_t count = point.largeFibers * 3 + 2;
@@ -83,9 +83,8 @@ TEST_CASE(
     }
 }
 
-TEST_CASE(
-    "fault: fiber pool empty. More waiters than fibers end in progress when the first ones go on",
-    "[worker_loop][grid]") {
+TEST_CASE("fault: fiber pool empty. Tasks run when the first waiters continue",
+          "[worker_loop][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         if (point.smallFibers > 3 || (point.idle == IdlePolicy::Spin && point.workers > 2))
             continue;
@@ -118,7 +117,8 @@ TEST_CASE(
 
 // The loop on the only small fiber continues on a large fiber and frees the small one. The other
 // worker had no fiber and must be woken: the Large task does not end before a Small task has run.
-TEST_CASE("a freed fiber wakes a worker that sleeps for want of one", "[worker_loop]") {
+TEST_CASE("worker loop: a freed fiber wakes a worker that sleeps because it had none",
+          "[worker_loop]") {
     for (IdlePolicy idle : {IdlePolicy::Sleep, IdlePolicy::Balanced}) {
         for (int round = 0; round < 10; ++round) {
             test::Runner runner(test::Options(2, 1, 2, idle));
@@ -220,11 +220,12 @@ void ExpectLargePoolEmpty(std::initializer_list<IdlePolicy> policies) {
 
 }  // namespace
 
-TEST_CASE("report OutOfSmallFibers: names smallFibers, and goes on", "[worker_loop][grid]") {
+TEST_CASE("report OutOfSmallFibers: names smallFibers, and the run continues",
+          "[worker_loop][grid]") {
     ExpectPoolEmpty({IdlePolicy::Balanced, IdlePolicy::Sleep});
 }
 
-TEST_CASE("report OutOfSmallFibers, from workers that never sleep", "[worker_loop][grid]") {
+TEST_CASE("report OutOfSmallFibers: with workers that never sleep", "[worker_loop][grid]") {
     ExpectPoolEmpty({IdlePolicy::Spin});
 }
 
@@ -235,9 +236,7 @@ TEST_CASE("report OutOfSmallFibers: also while a deadline is pending", "[worker_
 // Each of three links submits leaves and then the next link. So the newest task is not one that the
 // link waits for, and soon all fibers wait. Then the waiting tasks get their leaves one by one.
 // Meanwhile the Low task stays in its lane.
-TEST_CASE(
-    "report OutOfSmallFibers: not while waiting tasks run what they wait for, without workers",
-    "[worker_loop]") {
+TEST_CASE("report OutOfSmallFibers: not while waiting tasks run others inline", "[worker_loop]") {
     constexpr uint32_t kLeaves = 5000;
     SchedulerOptions options = test::Options(0, 3, 2, IdlePolicy::Sleep);
     options.stallMilliseconds = 2000;
@@ -264,10 +263,11 @@ TEST_CASE(
     CHECK(runner.log.CountOf(ReportCode::OutOfSmallFibers) == 0);
 }
 
-TEST_CASE("report OutOfLargeFibers: names largeFibers, and goes on", "[worker_loop][grid]") {
+TEST_CASE("report OutOfLargeFibers: names largeFibers, and the run continues",
+          "[worker_loop][grid]") {
     ExpectLargePoolEmpty({IdlePolicy::Balanced, IdlePolicy::Sleep});
 }
 
-TEST_CASE("report OutOfLargeFibers, from workers that never sleep", "[worker_loop][grid]") {
+TEST_CASE("report OutOfLargeFibers: with workers that never sleep", "[worker_loop][grid]") {
     ExpectLargePoolEmpty({IdlePolicy::Spin});
 }

@@ -56,7 +56,7 @@ void Answers() {
                 ++made;
                 return question.Get() + 1;
             });
-            Check(OnWorker() && answer == asked + 1, "the answer to another question");
+            Check(OnWorker() && answer == asked + 1, "a call returned another call's result");
             ++answered;
         };
         const Task tasks[3] = {MakeTask(ask), MakeTask(ask), MakeTask(ask)};
@@ -227,7 +227,7 @@ void EndInTask() {
         Counter counter;
         scheduler->AddTask(MakeTask(compute), &counter);
         calls.reset();
-        Check(computed, "the end did not wait for the calls");
+        Check(computed, "the destructor did not wait for the calls");
         scheduler->WaitForCounter(&counter);
     });
 }
@@ -271,7 +271,7 @@ void FromHooks() {
                 ++made;
                 return question.Get();
             });
-            Check(answer == question.Get(), "the answer to another question");
+            Check(answer == question.Get(), "a call returned another call's result");
         }
     };
     static Shared s_shared;
@@ -296,13 +296,13 @@ void FromHooks() {
 std::vector<Model> BlockingModels() {
     return {
         {"call_answers", "tasks make blocking calls and get their answers", Answers},
-        {"call_meet", "as many calls as there may be threads wait for each other", CallsMeet},
-        {"call_again", "the same while threads of the round before end each other", CallsMeetAgain},
+        {"call_meet", "maxThreads calls wait for each other", CallsMeet},
+        {"call_again", "the same while threads of the previous round end", CallsMeetAgain},
         {"call_worker", "the only worker runs a task that a call waits for", WorkerGoesOn},
-        {"call_refused", "threads for calls that the system refuses", Refused},
-        {"call_submitted", "calls that nobody waits for, and the end meanwhile", Submitted},
-        {"call_end", "the end in a task, on the only worker", EndInTask},
-        {"call_single", "calls without a worker, by an attached thread", WithoutWorkers},
+        {"call_refused", "the system refuses threads for calls", Refused},
+        {"call_submitted", "calls without a waiter; the destructor runs meanwhile", Submitted},
+        {"call_end", "the destructor runs in a task, on the only worker", EndInTask},
+        {"call_single", "without workers, an attached thread makes calls", WithoutWorkers},
         {"call_hooks", "hooks make calls, also before the run and after it", FromHooks},
     };
 }

@@ -7,6 +7,7 @@
 #include "containers/work_stealing_deque.h"
 #include "core/counter_waiting.h"
 #include "core/scheduler_tags.h"
+#include "core/trace_rings.h"
 #include "platform/env.h"
 #include "simulator/models.h"
 #include "simulator/virtual_threads.h"
@@ -126,7 +127,7 @@ void List() {
     uint32_t seen[2] = {};
     const auto consume = [&] {
         for (Node *node = list.TakeAll(); node != nullptr; node = node->next) {
-            Check(node->order == seen[node->producer], "a push was lost or overtaken");
+            Check(node->order == seen[node->producer], "a node was lost, or the order changed");
             ++seen[node->producer];
         }
     };
@@ -383,20 +384,47 @@ void Tags() {
     crew.RunAll();
 }
 
+// A thread writes records while another one reads. A record that is read must be whole, and must be
+// the one that was asked for.
+void RingOfRecords() {
+    constexpr uint64_t kCapacity = 2, kRecords = 5;
+    TraceRing::Cell cells[kCapacity];
+    TraceRing ring;
+    ring.Use(cells, kCapacity);
+    Crew crew;
+    crew.Start([&] {
+        for (uint64_t i = 0; i < kRecords; ++i) ring.Put({{i, i, i, i}});
+    });
+    crew.Start([&] {
+        const uint64_t end = ring.Written();
+        for (uint64_t i = end > kCapacity ? end - kCapacity : 0; i < end; ++i) {
+            TraceRecord record;
+            if (!ring.Read(i, record)) continue;
+            for (const uint64_t word : record.words) Check(word == i, "a torn record");
+        }
+    });
+    crew.RunAll();
+    TraceRecord record;
+    Check(ring.Written() == kRecords && ring.Read(kRecords - 1, record) &&
+              !ring.Read(kRecords - 1 - kCapacity, record),
+          "the newest records are kept");
+}
+
 }  // namespace
 
 std::vector<Model> ContainerModels() {
     return {
         {"deque", "one owner, two thieves, growth", [] { Deque(0); }},
-        {"deque_wrap", "the same across the wrap of the indices", [] { Deque(~uint64_t{0} - 2); }},
-        {"deque_acquired_late", "thieves look before it has room", [] { Deque(0, true); }},
+        {"deque_wrap", "the same, and the indices wrap", [] { Deque(~uint64_t{0} - 2); }},
+        {"deque_acquired_late", "thieves look before the deque has memory", [] { Deque(0, true); }},
         {"bit_set", "claims and releases", BitSet},
         {"push_list", "two producers, one consumer", List},
         {"spin_lock", "three threads under a lock", Lock},
         {"counter", "waiters with targets, decrements, additions", Counters},
-        {"counter_lifetime", "a counter that dies at zero", CounterLifetime},
-        {"cached_pool", "objects by way of caches, growth, the last ones", CachedObjects},
-        {"tags", "who looks at a scheduler that ends", Tags},
+        {"counter_lifetime", "a counter that is destroyed at zero", CounterLifetime},
+        {"cached_pool", "objects through caches, growth, the last objects", CachedObjects},
+        {"trace_ring", "records are written while another thread reads them", RingOfRecords},
+        {"tags", "threads visit a scheduler that ends", Tags},
     };
 }
 

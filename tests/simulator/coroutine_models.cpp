@@ -21,17 +21,17 @@ struct Shared {
 
 Coroutine<uint32_t> AfterEvent(Shared &shared) {
     co_await shared.event;
-    Check(shared.event.IsSet(), "it went on before its event");
+    Check(shared.event.IsSet(), "a coroutine continued before its event");
     co_return ++shared.passed;
 }
 
 Coroutine<> Visit(Shared &shared, uint32_t value) {
     shared.returned += co_await AfterEvent(shared) != 0;
     co_await Until{*shared.counter, value};
-    Check(shared.counter->Value() <= value, "it went on before its counter was there");
+    Check(shared.counter->Value() <= value, "a coroutine continued before its counter was reached");
     const Clock::time_point end = Now() + std::chrono::microseconds(Random(300));
     co_await end;
-    Check(Now() >= end, "it went on before its time");
+    Check(Now() >= end, "a coroutine continued before its deadline");
     ++shared.ended;
 }
 
@@ -62,14 +62,14 @@ void Coroutines() {
     scheduler.Stop();
     Check(done.IsZero() && shared.ended == kCount && shared.passed == kCount &&
               shared.returned == kCount,
-          "a coroutine did not end, or twice");
+          "a coroutine did not end, or ended twice");
     Counters::Kill(counter);
 }
 
 Coroutine<> Home(TaskScheduler &scheduler, uint32_t worker, Counter &counter, uint32_t &ended) {
     co_await std::chrono::microseconds(Random(300));
     co_await counter;
-    Check(scheduler.CurrentWorker() == worker, "it went on elsewhere");
+    Check(scheduler.CurrentWorker() == worker, "a pinned coroutine continued on another thread");
     ++ended;
 }
 

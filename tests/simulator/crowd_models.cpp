@@ -87,10 +87,10 @@ void RunJob(TaskScheduler *scheduler, void *arg) {
     const auto isHome = [&] {
         return job->pinnedTo == kAnyWorker || scheduler->CurrentWorker() == job->pinnedTo;
     };
-    Check(isHome(), "a pinned task began elsewhere");
+    Check(isHome(), "a pinned task began on another worker");
     if (job->mayWait) SubmitSome(scheduler, *job->crowd);
     if (Random(4) == 0) scheduler->Yield();
-    Check(isHome(), "a pinned task went on elsewhere");
+    Check(isHome(), "a pinned task continued on another worker");
     job->ran = true;
     ++job->crowd->ran;
 }
@@ -157,11 +157,12 @@ std::vector<Model> CrowdModels() {
         {"crowd", "two to eight workers: lanes, pins, classes, waits, yields",
          [] { CrowdOf(24, 16); }, 4},
         {"crowd_starved", "the same with fewer fibers than workers", [] { CrowdOf(5, 3); }, 4},
-        {"crowd_pinned", "most tasks pinned, hardly a fiber to spare",
+        {"crowd_pinned", "most tasks pinned, few spare fibers",
          [] { CrowdOf(3 + Random(2), 1, 1 + Random(2)); }, 4},
         {"crowd_inactive", "the same, and some workers are inactive",
          [] { CrowdOf(3 + Random(2), 1, 1 + Random(2), true); }, 4},
-        {"crowd_outside", "the same from an attached thread and another one", CrowdFromOutside, 4},
+        {"crowd_outside", "the same, submitted by an attached and an external thread",
+         CrowdFromOutside, 4},
     };
 }
 

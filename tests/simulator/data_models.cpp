@@ -28,7 +28,7 @@ void CancelWait() {
     auto wait = [&](TaskScheduler *running) {
         const bool done = WaitForCounterOrCancel(*running, counter, source->Token());
         Check(!done || (counter->IsZero() && result == 7),
-              "a wait ended before its counter was there");
+              "a wait ended before its counter was reached");
         const auto isReason = [&] { return reason[0].Get() + reason[1].Get() != 0; };
         Check(done || (source->IsCancelled() && isReason()),
               "a wait ended before it was cancelled");
@@ -44,7 +44,7 @@ void CancelWait() {
         source->Cancel();
         hasCancelled[index] = true;
         Check(!isSecond || reason[1 - index].Get() == 1,
-              "the second Cancel has an old value of what the first came after");
+              "the second Cancel does not see a write before the first one");
     };
     auto cancel = [&](TaskScheduler *) { cancelBy(0); };
     const bool attach = Random(2) != 0;
@@ -85,8 +85,8 @@ void CancelSleep() {
         Counter counter;
         scheduler->AddTask(MakeTask(cancel), &counter);
         const bool slept = SleepUntilOrCancel(*scheduler, deadline, source.Token());
-        Check(!slept || Now() >= deadline, "it woke up too early");
-        Check(slept || source.IsCancelled(), "it woke up for nothing");
+        Check(!slept || Now() >= deadline, "a sleep ended too early");
+        Check(slept || source.IsCancelled(), "a sleep ended without a reason");
         scheduler->WaitForCounter(&counter);
     });
 }
@@ -142,7 +142,7 @@ void FirstFailure() {
                         return task;
                     }
                 };
-                Check(thrown[which()].Get() == 1, "an old value behind an exception");
+                Check(thrown[which()].Get() == 1, "a write before an exception is not visible");
                 return;
             }
             thrown[index].Set(1);
@@ -156,11 +156,11 @@ void FirstFailure() {
 
 std::vector<Model> DataModels() {
     return {
-        {"cancel_wait", "a counter falls while those who wait for it are cancelled, twice",
+        {"cancel_wait", "a counter reaches its target while its waiters are cancelled twice",
          CancelWait, 2},
-        {"cancel_sleep", "who sleeps is cancelled about when it wakes up", CancelSleep},
-        {"cancel_loop", "a loop that is cancelled from within and from outside", CancelLoop},
-        {"failures", "whoever sees an exception sees what came before it", FirstFailure},
+        {"cancel_sleep", "a sleep is cancelled at about the time of its deadline", CancelSleep},
+        {"cancel_loop", "a loop is cancelled by its body and by another thread", CancelLoop},
+        {"failures", "a task that sees an exception sees earlier writes", FirstFailure},
     };
 }
 

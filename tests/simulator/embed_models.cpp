@@ -83,7 +83,7 @@ void Attached() {
     if (!early) poster.Join();
     scheduler.Stop();
     if (early) poster.Join();
-    Check(elsewhere == 0, "a pinned task ran elsewhere");
+    Check(elsewhere == 0, "a pinned task ran on another worker");
     Check(ran == 3 || ran == 4, "a task was lost");
     Check(posted.IsZero(), "a pinned task was lost");
 }
@@ -123,7 +123,7 @@ void Pinned() {
         }
         scheduler->WaitForCounter(&counter);
     });
-    Check(elsewhere == 0, "a pinned task ran elsewhere");
+    Check(elsewhere == 0, "a pinned task ran on another worker");
     Check(ran == workers, "a pinned task was lost");
 }
 
@@ -207,7 +207,7 @@ private:
         Counter never(1), some;
         Counter *both[2] = {&never, &some};
         m_scheduler.AddTask(MakeTask(one), &some);
-        Check(m_scheduler.WaitForAny(2, both) == 1, "the wrong counter");
+        Check(m_scheduler.WaitForAny(2, both) == 1, "WaitForAny returned the wrong counter");
         m_scheduler.DecrementCounter(&never);
     }
 
@@ -237,7 +237,8 @@ void EveryCaller() {
     TaskScheduler scheduler(options);
     std::optional<ExternalWork> outside;
     if (Random(2) != 0) outside.emplace(scheduler);
-    Check(scheduler.Start() == Status::Ok && scheduler.AttachThread() == Status::Ok, "no start");
+    Check(scheduler.Start() == Status::Ok && scheduler.AttachThread() == Status::Ok,
+          "Start failed");
     SameWork inTask(scheduler), attached(scheduler), external(scheduler);
     auto task = [&](TaskScheduler *) { inTask.Do(); };
     Counter counter;
@@ -320,7 +321,7 @@ void ActiveWorkers() {
         scheduler->AddTasksAndWait(4, tasks);
     });
     Check(done == 9, "a task was lost");
-    Check(elsewhere == 0, "a pinned task ran elsewhere");
+    Check(elsewhere == 0, "a pinned task ran on another worker");
 }
 
 // Two tasks call WaitForAny for the same two counters. Each must return a counter that is zero. One
@@ -354,10 +355,10 @@ void WaitAny() {
 void StartFails() {
     TaskScheduler scheduler(Options(4, 4, 1));
     LimitThreads(Random(3));
-    auto never = [](TaskScheduler *) { Fail("a task of a run that did not start"); };
+    auto never = [](TaskScheduler *) { Fail("a task ran although the run did not start"); };
     const Task task = MakeTask(never);
     Check(scheduler.Run(task.function, task.arg) == Status::ThreadFailed,
-          "Run did not say that a thread failed");
+          "Run did not return ThreadFailed");
 }
 
 }  // namespace
@@ -366,13 +367,14 @@ std::vector<Model> EmbedModels() {
     return {
         {"start_fails", "the system refuses a thread", StartFails},
         {"start_stop", "two threads submit and wait between Start and Stop", StartStop},
-        {"attached", "an attached thread, and one that posts to it", Attached},
+        {"attached", "an attached thread, and a thread that posts to it", Attached},
         {"pinned", "pinned tasks that wait for each other", Pinned},
-        {"low_limit", "Low tasks with one permit", LowLimit},
+        {"low_limit", "Low tasks that one worker may run", LowLimit},
         {"active_workers", "workers become inactive and active again", ActiveWorkers},
         {"wait_any", "waits for the first of two counters", WaitAny},
         {"single_thread", "no workers, one attached thread", SingleThread},
-        {"every_caller", "tasks, an attached thread and another one ask for the same", EveryCaller},
+        {"every_caller", "tasks, an attached and an external thread make the same calls",
+         EveryCaller},
     };
 }
 

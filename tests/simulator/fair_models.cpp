@@ -29,7 +29,7 @@ struct Loops {
         const Task leaf{Leaf, arg};
         const Task tasks[4] = {leaf, leaf, leaf, leaf};
         for (uint32_t turns = 0; !*self.over; ++turns) {
-            Check(turns < 400, "nobody else has a turn");
+            Check(turns < 400, "no other task gets a turn");
             if (self.fused) {
                 scheduler->AddTasksAndWait(4, tasks);
                 continue;
@@ -80,7 +80,7 @@ void LoopsGiveTurns(Caller caller) {
     Check(scheduler.Run(task.function, task.arg) == Status::Ok, "Run failed");
     if (caller == Caller::Outside) outside.Join();
     CheckSoon(event.late <= (100 + 50) * kUs,
-              "it began later than after the longest task and 50 microseconds");
+              "a task began later than the longest task and 50 microseconds");
 }
 
 // A worker submits a High task and then computes for long. The other worker has Normal tasks in its
@@ -148,7 +148,7 @@ void NothingStarves(Priority priority) {
         for (uint32_t i = 0; i < 2; ++i)
             scheduler->AddTask({Flood::Run, &flood}, nullptr, flood.options);
     });
-    Check(event.late <= 10000 * kUs, "it waited for longer than the bound");
+    Check(event.late <= 10000 * kUs, "a task waited longer than the bound");
 }
 
 // High tasks keep the worker busy, and several queues are late at once, one of them for the whole
@@ -209,7 +209,7 @@ void SleepersHoldAllFibers() {
     SchedulerOptions options = FairOptions(1);
     options.smallFibers = kFibers;
     options.onReport = [](const Report &report, void *) {
-        Check(report.code == ReportCode::OutOfSmallFibers, "another report than expected");
+        Check(report.code == ReportCode::OutOfSmallFibers, "an unexpected report");
         reported = weft::env::Now();
     };
     uint32_t asleep = 0;
@@ -229,9 +229,10 @@ void SleepersHoldAllFibers() {
     scheduler.AddTask(MakeTask(high), nullptr, Of(Priority::High));
     scheduler.Stop();
     CheckSoon(event.over && event.asked + event.late <= begun + 901 * 1000 * kUs,
-              "it did not begin with the first free fiber");
-    Check(reported != 0, "a stall for want of fibers was not reported");
-    CheckSoon(reported <= event.asked + 626 * 1000 * kUs, "a stall was reported late");
+              "a task did not begin with the first free fiber");
+    Check(reported != 0, "running out of fibers was not reported");
+    CheckSoon(reported <= event.asked + 626 * 1000 * kUs,
+              "running out of fibers was reported late");
 }
 
 // Tasks wait for a counter that is already at its value, while High tasks arrive. Such a wait lets
@@ -252,7 +253,7 @@ void TurnsKeepTheWorker() {
             const uint32_t before = scheduler->CurrentWorker();
             scheduler->WaitForCounter(none, 0, ResumeOn::SameWorker);
             Check(scheduler->CurrentWorker() == before,
-                  "ResumeOn::SameWorker went on on another worker");
+                  "a wait with ResumeOn::SameWorker ended on another worker");
             Compute(Random(20));
         }
         Counters::Kill(none);
@@ -293,7 +294,7 @@ void NothingStarvesWithoutFibers() {
     test::LimitLow(options, isLimited ? 1 : 0);
     Poll poll{&event.over};
     const auto begin = [&](const TaskScheduler *scheduler) {
-        Check(!isLimited || scheduler->CurrentWorker() == 0, "a Low task ran where it must not");
+        Check(!isLimited || scheduler->CurrentWorker() == 0, "a Low task ran outside of lowGroups");
         event.Begin();
     };
     auto yields = [&](TaskScheduler *scheduler) {
@@ -326,7 +327,7 @@ void NothingStarvesWithoutFibers() {
         Counters::Kill(counter);
         Counters::Kill(waiters);
     });
-    Check(event.late <= 10000 * kUs, "it waited for longer than the bound");
+    Check(event.late <= 10000 * kUs, "a task waited longer than the bound");
 }
 
 // Tasks that are pinned to an inactive worker poll and yield until a Low task of the same worker
@@ -353,7 +354,7 @@ void NothingStarvesOnInactive() {
         scheduler->WaitForCounter(counter);
         Counters::Kill(counter);
     });
-    Check(event.late <= 10000 * kUs, "it waited for longer than the bound");
+    Check(event.late <= 10000 * kUs, "a task waited longer than the bound");
 }
 
 // Endless High tasks, and Low tasks that are late. While the Low tasks are late, they must get
@@ -387,7 +388,7 @@ void LateWorkHasItsShare() {
     });
     const uint64_t total = 60000 - 4000;
     Check(low * 9 >= total && low * 4 <= total + 4000,
-          "late work has not an eighth to a quarter of the time");
+          "late work did not get an eighth to a quarter of the time");
 }
 
 // All workers are busy when a deadline passes. A worker must process it at the end of its current
@@ -445,7 +446,8 @@ void ClaimsAreShared() {
         scheduler->WaitForCounter(&counter);
         end = weft::env::Now();
     });
-    Check(end - begin <= (40 * 100 / 2 + 400) * kUs, "one worker kept what others could have run");
+    Check(end - begin <= (40 * 100 / 2 + 400) * kUs,
+          "a worker kept tasks that others could have run");
 }
 
 // There are one Large fiber and Large tasks. Some of them are Low, and only one worker may run
@@ -471,7 +473,7 @@ void LowLarge(SchedulerOptions options) {
         StackClass::Small);
     Check(done == 3, "a task was lost");
     CheckSoon(weft::env::Now() < begin + 20'000 * kUs,
-              "a Large task waited for a free fiber to be noticed");
+              "a Large task waited although a fiber was free");
 }
 
 // A searcher has found a Low task that needs a Large fiber, and none is free. Then a Low fiber
@@ -499,7 +501,7 @@ void LowReadyBesideLarge() {
         low.Ask();
         scheduler->DecrementCounter(lowGate);
         for (uint32_t turns = 0; !low.over; ++turns) {
-            Check(turns < 20, "a ready fiber was left to a busy worker");
+            Check(turns < 20, "a ready fiber waited for a busy worker");
             Compute(100);
         }
     };
@@ -521,7 +523,7 @@ void LowReadyBesideLarge() {
         },
         StackClass::Small);
     Check(isOver, "a task was lost");
-    CheckSoon(low.late <= 100 * kUs, "a ready fiber was left to a busy worker");
+    CheckSoon(low.late <= 100 * kUs, "a ready fiber waited for a busy worker");
 }
 
 // There are no workers. A thread detaches while its own Low tasks yield. DetachThread must run them
@@ -542,9 +544,8 @@ void DetachesBesideLow() {
         scheduler.AddTask(MakeTask(yields), nullptr, Of(Priority::Low));
     const uint64_t begin = weft::env::Now();
     scheduler.DetachThread();
-    Check(done == 3, "what was the thread's to run has not run");
-    Check(weft::env::Now() - begin <= 20 * kUs,
-          "a thread that detaches kept its own tasks waiting");
+    Check(done == 3, "a task of the thread has not run");
+    Check(weft::env::Now() - begin <= 20 * kUs, "tasks of a thread that detaches waited too long");
     scheduler.Stop();
 }
 
@@ -576,7 +577,7 @@ uint64_t StepsOfOneTask(uint32_t fibers) {
 void IdleDoesNotScan() {
     const uint64_t few = StepsOfOneTask(128), many = StepsOfOneTask(2048);
     Check(many < few + 1920 / 16,
-          "what an idle scheduler does grows with the number of its fibers");
+          "the work of an idle scheduler grows with the number of its fibers");
 }
 
 // Low tasks run one after the other on the only worker that may run them. The other workers must
@@ -628,9 +629,9 @@ void WaitKeepsBudget() {
         scheduler->AddTask(MakeTask(quick), counter, Of(Priority::High));
         const Clock::time_point deadline = Now() + std::chrono::milliseconds(2);
         Check(!WaitForCounterUntil(*scheduler, never, deadline, meanwhile),
-              "a counter was there that never is");
+              "a wait ended although its counter was never reached");
         CheckSoon(Now() - deadline <= std::chrono::microseconds(20 + 50),
-                  "a wait that spares its thread took longer");
+                  "a wait with a deadline was late");
         scheduler->WaitForCounter(counter);
         Counters::Kill(counter);
     });
@@ -709,7 +710,7 @@ void WakesNobodyLater() {
             most = std::max(most, unparked);
         }
     });
-    Check(most <= 2, "a worker woke others for tasks that are gone");
+    Check(most <= 2, "a worker woke others for tasks that had been taken");
 }
 
 // A High task waits for Normal tasks. They count as High, so another worker must run them before
@@ -943,8 +944,8 @@ void HandOversStay() {
         scheduler->WaitForCounter(counter);
         Counters::Kill(counter);
     });
-    Check(moves <= 50, "tasks that wake each other were taken from each other again and again");
-    CheckSoon(event.late <= 25 * kUs, "a task that was woken beside an idle worker began late");
+    Check(moves <= 50, "tasks that wake each other were stolen again and again");
+    CheckSoon(event.late <= 25 * kUs, "a task that was woken while a worker was idle began late");
 }
 
 // A worker runs tasks of one counter and then tasks of another one. It keeps decrements pending
@@ -992,60 +993,56 @@ void ZeroInTime() {
 
 std::vector<Model> FairModels() {
     return {
-        {"wake_tree", "as many tasks as workers, all but one of which sleep", WakesLikeATree},
-        {"wake_later", "workers that were woken in vain, and later for a pinned task",
-         WakesNobodyLater},
-        {"hand_over_stays", "two tasks that wake each other beside a worker without work",
-         HandOversStay},
-        {"budget", "a wait of 2 ms that restricts its thread, beside tasks of 10 ms",
-         WaitKeepsBudget},
-        {"low_large",
-         "Low tasks, which one worker may run, and others that need the one Large fiber",
+        {"wake_tree", "as many tasks as workers; all workers but one sleep", WakesLikeATree},
+        {"wake_later", "workers are woken in vain, and later for a pinned task", WakesNobodyLater},
+        {"hand_over_stays", "two tasks wake each other while a worker is idle", HandOversStay},
+        {"budget", "a restricted wait of 2 ms, while tasks of 10 ms run", WaitKeepsBudget},
+        {"low_large", "Low tasks for one worker, and tasks that need the only Large fiber",
          [] { LowLarge(FairOptions(3)); }},
         {"low_large_search", "the same; workers search before they sleep",
          [] { LowLarge(Options(3, 6, 1)); }},
         {"low_ready_beside_large",
-         "a Low fiber is ready, and the searcher has a task for which no fiber is free",
-         LowReadyBesideLarge, 4},
+         "a Low fiber is ready, and the searcher has a task but no free fiber", LowReadyBesideLarge,
+         4},
         {"idle_scans", "an empty task on an idle scheduler with few and with many fibers",
          IdleDoesNotScan, 40},
-        {"low_wakes", "Low tasks, which one of four workers may run", LimitWakesOne, 20},
-        {"detach_low", "a thread detaches beside Low tasks that yield", DetachesBesideLow},
-        {"turn_outside", "a High task from outside, while all workers run loops of waits",
+        {"low_wakes", "Low tasks that one of four workers may run", LimitWakesOne, 20},
+        {"detach_low", "a thread detaches while Low tasks yield", DetachesBesideLow},
+        {"turn_outside", "an external High task, while all workers run loops of waits",
          [] { LoopsGiveTurns(Caller::Outside); }},
-        {"turn_pinned", "a pinned task, likewise", [] { LoopsGiveTurns(Caller::Pinned); }},
-        {"turn_timer", "a deadline, likewise", [] { LoopsGiveTurns(Caller::Timer); }},
+        {"turn_pinned", "a pinned task, while all workers run loops of waits",
+         [] { LoopsGiveTurns(Caller::Pinned); }},
+        {"turn_timer", "a deadline, while all workers run loops of waits",
+         [] { LoopsGiveTurns(Caller::Timer); }},
         {"turn_same_worker",
-         "waits that are over, with ResumeOn::SameWorker, while High tasks come",
+         "waits with ResumeOn::SameWorker that return at once, while High tasks come",
          TurnsKeepTheWorker},
-        {"high_first",
-         "a High task in the lane of a worker that is busy, and Normal ones elsewhere",
+        {"high_first", "a High task in the lane of a busy worker, Normal ones in other lanes",
          HighGoesFirst},
-        {"high_lends", "Normal tasks that a High task waits for, beside other Normal ones",
+        {"high_lends", "Normal tasks that a High task waits for, among other Normal ones",
          AwaitedTasksAreHigh},
-        {"kept_values", "waits for a value of a counter whose tasks follow each other",
+        {"kept_values", "waits for values of a counter, whose tasks run one after the other",
          ValuesInTime, 4},
-        {"kept_passed", "a value that is passed between two tasks of a claim", ValuePassesInClaim,
+        {"kept_passed", "a value that is reached between two tasks of a claim", ValuePassesInClaim,
          4},
-        {"kept_tree", "a tree whose tasks all count on one counter", TreeOnOneCounter},
-        {"kept_zero", "a wait for zero, and tasks of another counter behind those that it counts",
+        {"kept_tree", "a tree of tasks with one counter", TreeOnOneCounter},
+        {"kept_zero", "a wait for zero, and tasks of another counter behind the counted ones",
          ZeroInTime, 4},
-        {"aging_low", "a Low task among others that keep coming",
+        {"aging_low", "a Low task, while higher tasks keep coming",
          [] { NothingStarves(Priority::Low); }, 20},
         {"aging_normal", "the oldest of Normal tasks that keep coming",
          [] { NothingStarves(Priority::Normal); }, 20},
-        {"aging_several",
-         "Normal tasks that are late for long, and Low ones, pinned ones and a thread's",
+        {"aging_several", "Normal tasks that stay late, and Low, pinned and external ones",
          NoneOfSeveralStarves, 20},
-        {"sleepers_report", "a High task while all fibers sleep in Low ones",
+        {"sleepers_report", "a High task, while all fibers belong to sleeping Low tasks",
          SleepersHoldAllFibers},
-        {"aging_no_fiber", "Low work while all fibers are taken by some that poll",
+        {"aging_no_fiber", "a Low task, while polling tasks hold all fibers",
          NothingStarvesWithoutFibers, 20},
-        {"aging_inactive", "a Low fiber among others that poll, pinned to an inactive worker",
+        {"aging_inactive", "a Low fiber among polling ones, pinned to an inactive worker",
          NothingStarvesOnInactive, 20},
-        {"aging_share", "the share of work that is late", LateWorkHasItsShare, 40},
+        {"aging_share", "the share of time of late work", LateWorkHasItsShare, 40},
         {"deadline_late", "a deadline while all workers are busy", DeadlinesInTime, 4},
-        {"claim_shared", "a batch with long tasks in between", ClaimsAreShared, 4},
+        {"claim_shared", "a batch of short and long tasks", ClaimsAreShared, 4},
     };
 }
 

@@ -35,10 +35,10 @@ struct Stages {
     void Stage(TaskScheduler *scheduler, uint32_t stage, const FrameParams &params) {
         const uint64_t frame = params.frame;
         begun.store(1, std::memory_order_release);
-        Check(ended[stage] == frame, "a stage runs out of turn");
+        Check(ended[stage] == frame, "a stage runs out of order");
         Check(stage == 0 || ended[stage - 1] > frame,
-              "a stage begins before the one before it has ended");
-        Check(ended[count - 1] + inFlight > frame, "more frames are in flight than may be");
+              "a stage begins before the previous one has ended");
+        Check(ended[count - 1] + inFlight > frame, "too many frames are in flight");
         if (stage == 0) slots[params.slot] = frame;
         if (child && Random(2) != 0) {
             auto linger = [](TaskScheduler *) { Linger(); };
@@ -47,7 +47,7 @@ struct Stages {
         } else {
             Linger();
         }
-        Check(slots[params.slot] == frame, "two frames in flight have one slot");
+        Check(slots[params.slot] == frame, "two frames in flight have the same slot");
         if (stage == stopStage && frame == stopFrame) pipeline->Stop();
         if (onEnd) onEnd(stage, params);
         ++ended[stage];
@@ -78,13 +78,13 @@ void Frames() {
             // If the pipeline does not run yet, WaitForFrame may have nothing to wait for.
             const bool running = stages.begun.load(std::memory_order_acquire) != 0;
             const bool completed = pipeline.WaitForFrame(self, awaited);
-            Check(completed || !running || awaited == frames, "who waits goes on too early");
+            Check(completed || !running || awaited == frames, "a wait for a frame ended too early");
             Check(!completed || stages.ended[stages.count - 1] > awaited,
-                  "a frame that has not completed");
+                  "WaitForFrame returned true for a frame that has not completed");
             FrameParams params;
             if (completed && pipeline.Frames().Read(awaited, &params)) {
                 Check(params.stages[0].end != std::chrono::steady_clock::time_point{},
-                      "a stamp is missing");
+                      "the time of a stage is missing");
             }
         };
         Counter counter;
@@ -118,7 +118,8 @@ void FramesStopped() {
     waiter.Join();
     for (uint32_t i = 1; i < stages.count; ++i)
         Check(stages.ended[i] == stages.ended[0], "a frame is not complete");
-    Check(!completed || stages.ended[0] > 1, "a frame that never was");
+    Check(!completed || stages.ended[0] > 1,
+          "WaitForFrame returned true for a frame that did not run");
     scheduler.Stop();
 }
 
@@ -138,7 +139,7 @@ struct Owner {
     void Verify() const {
         for (const Piece &piece : pieces) {
             Check(*piece.first == piece.value && *piece.last == piece.value,
-                  "memory of somebody is given to another");
+                  "two allocations overlap");
         }
     }
     std::deque<Piece> pieces;
@@ -192,7 +193,7 @@ void TaggedHeaps() {
         heap.Free(1);
         Check(heap.Statistics().blocks == 0 && pool.BlocksInUse() == 0, "a block was lost");
         Check(heap.Statistics().peakBlocks <= pool.BlockCount(),
-              "more blocks at once than there are");
+              "more blocks are in use than the pool has");
         scheduler.Stop();
     }
 }
@@ -214,7 +215,8 @@ void TaggedShare() {
                 owner.Take(heap, tag, 8, value);
                 Linger();
             }
-            Check(owner.pieces.size() == 2, "no block is left where all could share one");
+            Check(owner.pieces.size() == 2,
+                  "an allocation failed although the shared block had room");
             owner.Verify();
         };
         auto little = [&](TaskScheduler *) {
@@ -223,7 +225,7 @@ void TaggedShare() {
         };
         auto scratch = [&](TaskScheduler *) {
             ScratchArena arena(pool);
-            Check(arena.Allocate(8) != nullptr, "an arena finds no block, though one is left");
+            Check(arena.Allocate(8) != nullptr, "an arena finds no block although one is free");
             Linger();
         };
         HostThread thread([&] { allocate(owners[4], 4); });
@@ -234,7 +236,7 @@ void TaggedShare() {
             scheduler.AddTask(MakeTask(scratch), &counter);
             scheduler.WaitForCounter(&counter);
             if (round == 0) thread.Join();
-            Check(pool.BlocksInUse() == 2, "a block was taken in vain, or lost");
+            Check(pool.BlocksInUse() == 2, "a block was taken without need, or lost");
             for (uint32_t tag : {0u, 1u}) heap.Free(tag);
             for (Owner &owner : owners) owner.pieces.clear();
         }
@@ -289,7 +291,7 @@ void Arenas() {
             if (Random(2) != 0)
                 Check(arena.NewArray<uint32_t>(kBlock / 8) != nullptr, "a block was lost");
             self->Yield();
-            Check(*first == own && second[0] == own, "memory of somebody is given to another");
+            Check(*first == own && second[0] == own, "two allocations overlap");
         };
         Counter counter;
         for (uint32_t i = 0; i < 3; ++i) scheduler->AddTask(MakeTask(use), &counter);
@@ -302,16 +304,16 @@ void Arenas() {
 
 std::vector<Model> FrameModels() {
     return {
-        {"frames", "stages of consecutive frames, and who waits for one of them", Frames},
-        {"frames_stopped", "an endless run, by a thread of the host, that is stopped",
+        {"frames", "stages of consecutive frames, and waits for one frame", Frames},
+        {"frames_stopped", "an external thread runs endless frames, and they are stopped",
          FramesStopped},
-        {"tagged_heap",
-         "workers and a thread of the host allocate under two tags, one of which is freed",
+        {"tagged_heap", "workers and an external thread allocate under two tags; one is freed",
          TaggedHeaps},
-        {"tagged_share", "those who begin with a tag at once share its first block", TaggedShare},
+        {"tagged_share", "threads that begin with a tag at the same time share its first block",
+         TaggedShare},
         {"tagged_frames", "the last stage of a frame frees what its stages allocated",
          TaggedFrames},
-        {"arenas", "arenas of tasks that wait", Arenas},
+        {"arenas", "tasks with arenas wait", Arenas},
     };
 }
 

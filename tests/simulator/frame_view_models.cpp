@@ -40,7 +40,7 @@ void FramesAgain() {
     other.Start();
     run();
     other.Join();
-    Check(stage.ended == 1 + 2, "the end of one run has ended the next, or has not ended its own");
+    Check(stage.ended == 1 + 2, "Stop has ended the wrong run");
     scheduler.Stop();
 }
 
@@ -66,7 +66,7 @@ void FrameStamps() {
     const auto read = [&] {
         const uint32_t frame = Random(2) + FrameRing::kFrames * Random(2);
         const bool isComplete = ring.HasFrameCompleted(frame);
-        Check(!isComplete || written.Get() > frame, "an old value of a frame that has completed");
+        Check(!isComplete || written.Get() > frame, "a write of a completed frame is not visible");
         FrameParams params;
         if (!ring.Read(frame, &params)) return;
         const auto isOf = [&](Clock::time_point stamp) {
@@ -75,7 +75,7 @@ void FrameStamps() {
                    (frames[frame].ended == Clock::time_point{} || stamp <= frames[frame].ended);
         };
         Check(isOf(params.stages[0].begin) && isOf(params.stages[0].end),
-              "a stamp is missing, or of another frame");
+              "the time of a stage is missing, or belongs to another frame");
     };
     uint32_t frame = 0;
     while (frame < FrameRing::kFrames) run(frame++);
@@ -130,9 +130,8 @@ void TaggedTraces() {
 std::vector<Model> FrameViewModels() {
     return {
         {"frames_again", "two threads run a pipeline, and the first run is stopped", FramesAgain},
-        {"frame_stamps", "the ring is read while later frames take the places of earlier ones",
-         FrameStamps},
-        {"tagged_traces", "what is retained, freed, and shared by threads that are no workers",
+        {"frame_stamps", "the ring is read while later frames overwrite earlier ones", FrameStamps},
+        {"tagged_traces", "tags that are retained, freed and shared by external threads",
          TaggedTraces},
     };
 }

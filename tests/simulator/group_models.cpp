@@ -295,7 +295,7 @@ void GroupIsReserved() {
         event.Ask();
         scheduler->AddTask(MakeTask(begins), counter, its);
     });
-    CheckSoon(event.late <= 20 * kUs, "a task waited although its group had nothing else to do");
+    CheckSoon(event.late <= 20 * kUs, "a task waited although its group was idle");
 }
 
 // The workers of a group have Normal work. A High task for this group, perhaps from a worker of
@@ -511,23 +511,21 @@ std::vector<Model> GroupModels() {
          [] { Groups(1); }},
         {"groups_deep", "the same, deeper", [] { Groups(3); }, 3},
         {"groups_ring", "a task of each group waits for tasks of the next one", GroupsInARing, 3},
-        {"groups_outside", "threads that are no workers submit to groups", GroupsFromOutside},
+        {"groups_outside", "external threads submit to groups", GroupsFromOutside},
         {"groups_low", "the groups of Low tasks change", LowGroupsChange},
-        {"group_reserved", "a group that has nothing to do, beside groups that are busy",
-         GroupIsReserved, 3},
-        {"group_high", "a High task of a group that has Normal ones", HighInGroup, 3},
-        {"group_low_helped", "a Low task waits for Normal ones, which other groups run, too",
+        {"group_reserved", "an idle group, while other groups are busy", GroupIsReserved, 3},
+        {"group_high", "a High task of a group that also has Normal tasks", HighInGroup, 3},
+        {"group_low_helped", "a Low task waits for Normal tasks that other groups may run, too",
          LowIsHelped},
-        {"group_ready", "a fiber becomes ready on a worker that begins something else",
+        {"group_ready", "a fiber becomes ready on a worker that begins another task",
          [] { ReadyInGroup(On::Busy); }},
         {"group_ready_inactive", "the same on an inactive worker",
          [] { ReadyInGroup(On::Inactive); }},
         {"group_ready_pumping", "the same in RunPinnedTasks", [] { ReadyInGroup(On::Pumping); }},
-        {"group_handed",
-         "a waiter of one group runs what another's worker submits, on the last fiber",
+        {"group_handed", "on the last fiber, a waiter runs a task of another group's worker",
          HandedToGroup, 3},
-        {"group_aging", "tasks with and without names among endless others", NamedDoesNotStarve,
-         10},
+        {"group_aging", "tasks with and without groups, among endless other tasks",
+         NamedDoesNotStarve, 10},
     };
 }
 

@@ -273,7 +273,7 @@ void ReportAtTheEnd() {
     Check(scheduler.Run(MakeTask(main).function, &main) == Status::Ok, "Run failed");
     wrong.Join();
     other.Join();
-    Check(reporting.reports == 1, "one mistake is one report");
+    Check(reporting.reports == 1, "a mistake was not reported exactly once");
 }
 
 }  // namespace
@@ -281,17 +281,17 @@ void ReportAtTheEnd() {
 std::vector<Model> IdleModels() {
     return {
         {"submit_at_end", "a thread submits and waits while the main task returns", SubmitAtTheEnd},
-        {"guest_at_end", "the last thread that waits goes on while the main task returns",
+        {"guest_at_end", "the last waiting thread continues while the main task returns",
          GuestAtTheEnd},
         {"report_at_end",
          "a thread's mistake is reported, and onReport calls weft, while the run ends",
          ReportAtTheEnd},
         {"hook_submits", "a hook that submits, also while the run ends", HookSubmits},
         {"idle", "WaitIdle of tasks and threads", Idle},
-        {"idle_single", "WaitIdle of a thread while another one is all that runs tasks",
+        {"idle_single", "WaitIdle of a thread, while only another thread runs tasks",
          IdleWithoutWorkers},
         {"idle_attached", "WaitIdle while a thread attaches", IdleAndAttached},
-        {"idle_leaves", "a task leaves WaitIdle while a thread is about to be answered",
+        {"idle_leaves", "a task leaves WaitIdle while the wait of a thread is about to end",
          IdleLeaves},
         {"idle_together", "tasks leave WaitIdle together, and wait for each other", IdleTogether},
         {"idle_rounds", "two threads submit and wait for idleness", IdleRounds},

@@ -104,7 +104,7 @@ void LargeTimed() {
         },
         StackClass::Small);
     Check(done == parents, "a Large task was lost");
-    Check(inTime == parents, "a task that waits had to wait for its deadline");
+    Check(inTime == parents, "a wait ended only at its deadline");
 }
 
 // The only Large fiber waits for a Large Low task. This task must run on top of the waiter, and
@@ -116,9 +116,9 @@ void LargeLimited() {
     TaskOptions low = Large();
     low.priority = Priority::Low;
     auto leaf = [&](TaskScheduler *scheduler) {
-        Check(scheduler->CurrentWorker() == 0, "a Low task began where it must not");
+        Check(scheduler->CurrentWorker() == 0, "a Low task began outside of lowGroups");
         scheduler->Yield();
-        Check(scheduler->CurrentWorker() == 0, "a Low task went on where it must not");
+        Check(scheduler->CurrentWorker() == 0, "a Low task continued outside of lowGroups");
         ++done;
     };
     RunMain(
@@ -287,22 +287,24 @@ void LargeTwoWaiters(bool low) {
 std::vector<Model> LargeModels() {
     return {
         {"large", "more Large tasks than Large fibers", LargeTasks},
-        {"large_stall", "Large tasks that only the report of their stall lets go on", StallIsTold},
-        {"large_waits", "tasks that wait for Large tasks have all the Large fibers", LargeWaits},
+        {"large_stall", "Large tasks that can continue only after OutOfLargeFibers was reported",
+         StallIsTold},
+        {"large_waits", "tasks that wait for Large tasks hold all Large fibers", LargeWaits},
         {"large_timed", "the same with deadlines", LargeTimed},
-        {"large_limited", "who waits for a Large Low task is handed it, with one permit",
+        {"large_limited",
+         "the waiter of a Large Low task runs it, but only on the worker for Low tasks",
          LargeLimited},
-        {"large_sorted", "a Large task is put away while its waiters are sorted",
+        {"large_sorted", "a Large task is set aside while its waiters are sorted",
          [] { LargeSorted(false); }},
-        {"large_sorted_any", "the same, for the end of a wait for any", [] { LargeSorted(true); }},
-        {"large_pinned",
-         "who waits for a Large task is pinned to a worker that is busy until it ran",
+        {"large_sorted_any", "the same, while a WaitForAny ends", [] { LargeSorted(true); }},
+        {"large_pinned", "a waiter for a Large task is pinned to a worker that polls for that task",
          [] { LargeWaiterStays(false); }},
-        {"large_two", "two wait for a Large task, of whom one is pinned to such a worker",
+        {"large_two", "two waiters for a Large task; one is pinned to a worker that polls for it",
          [] { LargeTwoWaiters(false); }},
-        {"large_two_low", "two wait for a Large task, of whom one needs such a permit",
+        {"large_two_low",
+         "two waiters for a Large task; one is Low, and the worker for Low tasks polls for it",
          [] { LargeTwoWaiters(true); }},
-        {"large_low", "who waits for a Large task needs a permit that is given back after it ran",
+        {"large_low", "a Low waiter for a Large task; the worker for Low tasks polls for that task",
          [] { LargeWaiterStays(true); }},
     };
 }

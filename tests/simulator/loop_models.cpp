@@ -166,7 +166,7 @@ void LoopLast() {
     const Task task = MakeTask(main);
     Check(scheduler.Run(task.function, task.arg) == Status::Ok, "Run failed");
     other.Join();
-    Check(begun == 4, "an index was not run, or one twice");
+    Check(begun == 4, "an index was not run, or run twice");
     Check(sum == (reduce ? 6 : 0), "an index is not in the result");
 }
 
@@ -183,7 +183,7 @@ void Reduce() {
                 return Stretch{i, i + 1};
             },
             [](Stretch left, Stretch right) {
-                Check(left.last == right.first, "joined with no neighbour");
+                Check(left.last == right.first, "two results that are not neighbours were joined");
                 return Stretch{left.first, right.last};
             },
             AnyLoopOptions());
@@ -200,9 +200,8 @@ std::vector<Model> LoopModels() {
         {"loop_nested", "loops in a loop", LoopNested},
         {"loop_waits", "bodies that wait for tasks of their own", LoopWaits},
         {"loop_meets", "indices that hold their workers until others have begun", LoopMeets},
-        {"loop_outside", "from an attached thread and one that is no worker, and then Stop",
-         LoopOutside},
-        {"loop_last", "from a thread that is no worker while the run ends", LoopLast},
+        {"loop_outside", "called by an attached and an external thread, then Stop", LoopOutside},
+        {"loop_last", "called by an external thread while the run ends", LoopLast},
         {"reduce", "neighbours are joined, in order", Reduce},
     };
 }

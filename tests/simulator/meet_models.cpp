@@ -375,7 +375,7 @@ void PumpCounts() {
         running->AddTask(MakeTask(second), &pinned, {Priority::Normal, StackClass::Small, 0});
         running->AddTask(MakeTask(third), &pinned, {Priority::Normal, StackClass::Small, 0});
         const uint32_t ran = running->RunPinnedTasks(most);
-        Check(ran == done && done == most, "RunPinnedTasks says that it ran what it did not");
+        Check(ran == done && done == most, "RunPinnedTasks returned a wrong number");
         running->DecrementCounter(&gate);
         running->WaitForCounter(&pinned);
         running->WaitForCounter(&blocked);
@@ -410,28 +410,31 @@ void YieldInactive() {
 
 std::vector<Model> MeetModels() {
     return {
-        {"meet", "as many tasks as workers wait for each other, busily", Meet},
-        {"meet_claimed", "two that were claimed together", MeetClaimed},
-        {"claim_helps", "tasks that were claimed together wait and help", ClaimHelps},
-        {"claim_blocks", "one of them blocks its thread until the next has come", ClaimBlocks},
-        {"meet_active", "on workers that were inactive", MeetActive},
-        {"meet_large", "one of them on the only large fiber", MeetLarge},
-        {"pinned_large", "two pinned tasks and one large fiber", PinnedLarge},
-        {"meet_attached", "one of them is an attached thread", MeetAttached},
+        {"meet", "as many tasks as workers block until all have begun", Meet},
+        {"meet_claimed", "a task of a claim blocks until another task of that claim has run",
+         MeetClaimed},
+        {"claim_helps", "tasks of one claim wait and run others inline", ClaimHelps},
+        {"claim_blocks", "a task of a claim blocks its thread until the next one has run",
+         ClaimBlocks},
+        {"meet_active", "two tasks need a worker that was inactive", MeetActive},
+        {"meet_large", "tasks block until a Large task has got the only Large fiber", MeetLarge},
+        {"pinned_large", "two workers have pinned Large tasks, and there is one Large fiber",
+         PinnedLarge},
+        {"meet_attached", "an attached thread blocks until a worker has run its task",
+         MeetAttached},
         {"meet_inactive",
-         "a freed fiber for two workers that have none, one of which becomes inactive",
+         "a fiber becomes free for two starved workers; one of them has become inactive",
          MeetInactive},
-        {"pinned_kept", "an inactive worker holds a fiber that ran, while the other has none",
+        {"pinned_kept", "an inactive worker has two pinned fibers, and the other worker is starved",
          PinnedKept},
         {"meet_pinned",
-         "a fiber that an inactive worker made ready, and what is pinned to that worker",
-         MeetPinned},
+         "a fiber that an inactive worker made ready, and tasks pinned to that worker", MeetPinned},
         {"pump_wakes", "a fiber that a pinned task made ready, while its worker only pumps",
          PumpWakes},
-        {"pump_counts", "pinned tasks that are run by one who pumps, and few fibers", PumpCounts},
+        {"pump_counts", "a task pumps pinned tasks, with few fibers", PumpCounts},
         {"yield_inactive", "a task that yields on an inactive worker while no fiber is free",
          YieldInactive},
-        {"meet_ready", "a ready fiber and a pinned one for workers that have none", MeetReady},
+        {"meet_ready", "a ready fiber and a pinned one, for starved workers", MeetReady},
     };
 }
 

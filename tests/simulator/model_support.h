@@ -46,7 +46,7 @@ private:
 class Traced {
 public:
     void Use(uint32_t value) {
-        Check(m_cell.Get() == m_newest, "what the last one wrote is not visible");
+        Check(m_cell.Get() == m_newest, "the previous write is not visible");
         m_cell.Set(value);
         m_newest = value;
     }

@@ -68,7 +68,7 @@ private:
         for (const Node *each = node; each != nullptr; each = each->parent) {
             if (each == waits.back()) return;
         }
-        Fail("a thread runs something that its wait does not depend on");
+        Fail("a wait with OwnTasks runs a task that it does not depend on");
     }
 
     void Wait(TaskScheduler *scheduler, Node *node, Counter *counter, uint32_t value, bool own) {
@@ -344,7 +344,7 @@ void OwnNeedsNobodyElse() {
     });
     Check(done == 3, "a task was lost");
     Check(weak::g_orders != nullptr || late <= 2'100'000,
-          "a worker looked too late for what its wait needs");
+          "a worker searched too late for tasks that its wait needs");
 }
 
 // Two tasks wait for each other's counter to be nearly at zero, so their waits form a circle.
@@ -410,7 +410,7 @@ void OwnKeepsHost() {
         here.worker = own;
         const auto look = [&](TaskScheduler *running) {
             Check(!isWaiting || running->CurrentWorker() != own,
-                  "a thread runs something that its wait does not need");
+                  "a wait with OwnTasks runs a task that it does not need");
         };
         auto stranger = [&](TaskScheduler *running) {
             look(running);
@@ -441,7 +441,8 @@ void OwnKeepsHost() {
         scheduler.AddTask(MakeTask(waits), nullptr, here);
         while (done < 4) {
             scheduler.RunPinnedTasks();
-            Check(!isWaiting, "the host goes on while its thread waits for its own tasks");
+            Check(!isWaiting,
+                  "RunPinnedTasks returned although the thread still waits with OwnTasks");
         }
         scheduler.DetachThread();
     });
@@ -496,7 +497,7 @@ std::vector<Model> OwnModels() {
     any = {false, true, true, true, true, true, true, true, 3, 1};
     return {
         {"own_tree",
-         "a tree of tasks that wait for their children, some with OwnTasks, beside other tasks",
+         "a tree of tasks that wait for their children, some with OwnTasks; other tasks",
          [] { OwnTree({}, 2); }},
         {"own_all", "own_tree; every wait is one with OwnTasks", [=] { OwnTree(all, 2); }},
         {"own_deep_tree", "own_all with one more generation", [=] { OwnTree(all, 3); }, 4},
@@ -511,22 +512,20 @@ std::vector<Model> OwnModels() {
         {"own_low", "own_priorities, only the root with OwnTasks; only one worker runs Low tasks",
          [=] { OwnTree(limited, 2); }},
         {"own_late",
-         "what a wait with OwnTasks needs comes late, to a worker that waits so for something else",
+         "a task that a wait with OwnTasks needs comes late, to a worker with another such wait",
          OwnNeedsComeLate},
         {"own_buried",
-         "what such waits need lies with another worker, which then waits with Nothing or HighOnly",
+         "needed tasks lie in the queue of a worker that then waits with Nothing or HighOnly",
          OwnNeedsAreBuried},
         {"own_shared", "two wait for one counter, only one of them with OwnTasks",
          OwnSharesCounter},
-        {"own_blocked",
-         "what such a wait needs lies behind a task that blocks until the wait is over",
+        {"own_blocked", "a needed task lies behind a task that blocks until the wait is over",
          OwnNeedsNobodyElse},
-        {"own_circle",
-         "counters whose tasks wait for each other, while two workers ask what they need",
+        {"own_circle", "waits that form a circle, while two workers follow them",
          OwnClimbsInCircles},
-        {"own_pumps", "such a wait of a pinned task, while its thread runs pinned tasks",
+        {"own_pumps", "a pinned task waits with OwnTasks, while its thread runs pinned tasks",
          OwnKeepsHost},
-        {"own_room", "no fiber for what a restricted wait needs, but room on top of the waiter",
+        {"own_room", "no fiber for a task that a restricted wait needs; it runs inline",
          OwnHasRoom},
         {"own_any", "own_low with pinned, deferred and timed tasks and values",
          [=] { OwnTree(any, 2); }},

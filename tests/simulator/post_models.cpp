@@ -104,7 +104,8 @@ void PostOrder() {
         Check(begun[0] == kEach && begun[1] == kEach, "a job was lost or began twice");
         for (const auto &by : written)
             for (const Cell &each : by)
-                Check(each.Get() == 1, "an old value after the queue's end");
+                Check(each.Get() == 1,
+                      "a write of a job is not visible after the queue's destruction");
     });
 }
 
@@ -128,10 +129,10 @@ void PostRace() {
                 return self.PostOnWakeFor(Soon());
             }
             if (self.ReceiveSignal()) {
-                Check(data.Get() == 1, "an old value after ReceiveSignal");
+                Check(data.Get() == 1, "a write before Signal is not visible after ReceiveSignal");
                 ++signals;
             } else {
-                Check(self.IsExpired(), "it began without a reason");
+                Check(self.IsExpired(), "a job began without a reason");
                 if (slot.exchange(nullptr, std::memory_order_acq_rel) == nullptr) {
                     // The thread has taken the job and is going to signal it.
                     return retries ? self.PostOnWakeFor(Soon()) : self.PostOnWake();
@@ -155,7 +156,7 @@ void PostRace() {
         scheduler.WaitForCounter(&done);
         host.Join();
         queue.End();
-        Check(ended == 1 && signals <= 1, "the job ended twice or never");
+        Check(ended == 1 && signals <= 1, "a job ended twice or never");
     });
 }
 
@@ -221,7 +222,7 @@ void PostGoesOn() {
         first.Post();
         queue.End();
         Check(first.begun == kTurns && second.begun == kTurns,
-              "the queue's end did not wait for a job");
+              "the queue's destructor did not wait for a job");
     });
 }
 
@@ -236,7 +237,7 @@ void PostWake() {
         bool isBegun = false;
         Counter done(1);
         auto body = [&](auto &self) {
-            Check(!isBegun, "it began while it ran");
+            Check(!isBegun, "a job began while it was running");
             isBegun = true;
             taken += given.exchange(0, std::memory_order_relaxed);
             isBegun = false;
@@ -322,7 +323,7 @@ void PostTimes() {
         });
         queue.End();
         Check(Now() - begin < std::chrono::minutes(1),
-              "a deadline that was over by a call held up the queue's end");
+              "the queue's destructor waited for a deadline of a job that was woken");
         Check(first.begun == 1 && second.begun == 1 && called.begun == 1,
               "a job was lost or began twice");
     });
@@ -338,9 +339,10 @@ std::vector<Model> PostModels() {
          PostRace},
         {"post_end", "job and queue end before Signal has returned", PostEnd},
         {"post_goes_on", "a queue ends while its jobs post themselves and each other", PostGoesOn},
-        {"post_wake", "wake-ups while it works and waits", PostWake},
-        {"post_meet", "as many jobs as workers wait for each other, busily", PostMeet},
-        {"post_times", "delayed, timed out, called before; the dispatcher comes and goes",
+        {"post_wake", "wake-ups while a job runs and waits", PostWake},
+        {"post_meet", "as many jobs as workers block until all have begun", PostMeet},
+        {"post_times",
+         "jobs that are delayed, time out or are woken; the dispatcher ends and restarts",
          PostTimes},
     };
 }

@@ -213,7 +213,7 @@ void LanesAndYield() {
             scheduler->AddTask(MakeTask(plain), nullptr, options);
         }
     });
-    Check(done == 6, "Run did not drain");
+    Check(done == 6, "Run returned before all tasks had finished");
 }
 
 // A tree of AddTasksAndWait, whose tasks run inline. Each must run exactly once.
@@ -320,12 +320,13 @@ std::vector<Model> SchedulerModels() {
         {"fork_join_3", "nested waits on three workers, three fibers", [] { ForkJoin(3, 6); }},
         {"fused", "AddTasksAndWait, nested", Fused},
         {"hand_over", "two tasks that wake each other", HandOver},
-        {"left_for_ready", "a task leaves for one that then needs it to go on elsewhere",
+        {"left_for_ready",
+         "a task switches to another one, which needs it to continue on another worker",
          LeftForReady},
         {"slices", "slices, claims, a wait for a later task of the slice", Slices},
         {"pool_empty", "fewer fibers than waiting tasks", OutOfSmallFibers},
-        {"external", "a decrement by a thread that is no worker", ExternalDecrement},
-        {"closures", "closures by tasks and by a thread that is no worker", Closures},
+        {"external", "a decrement by an external thread", ExternalDecrement},
+        {"closures", "closures submitted by tasks and by an external thread", Closures},
         {"lanes", "priorities, Yield, uncounted tasks, draining", LanesAndYield},
     };
 }

@@ -28,7 +28,7 @@ void SyncMutex() {
                 } else if (!lock.try_lock_for(Soon())) {
                     continue;
                 }
-                Check(inside.Get() == 0, "two have locked a mutex");
+                Check(inside.Get() == 0, "a mutex has two owners");
                 inside.Set(1);
                 sum.Add(1);
                 ++entered;
@@ -36,7 +36,7 @@ void SyncMutex() {
                 inside.Set(0);
             }
         });
-        Check(mutex.try_lock(), "somebody has the mutex still");
+        Check(mutex.try_lock(), "the mutex is still locked");
         Check(sum.Get() == entered, "what was written under the mutex was lost");
         mutex.unlock();
     });
@@ -88,7 +88,7 @@ void SyncStops() {
     const bool isEvent = Random(2) != 0;
     HostThread waiter([&] {
         isEvent ? event.Wait() : mutex.lock();
-        Check(data.Get() == 1, "an old value after the wait");
+        Check(data.Get() == 1, "an earlier write is not visible after the wait");
     });
     HostThread holder([&] {
         for (uint32_t i = Random(64); i != 0; --i) weft::env::SchedulePoint(nullptr);
@@ -140,7 +140,7 @@ void SyncShared() {
                     if (Random(2) != 0 ? (lock.lock(), true) : lock.try_lock_for(Soon())) {
                         one.Add(1);
                         mayWait();
-                        Check(readers == 0, "a reader beside a writer");
+                        Check(readers == 0, "a reader and a writer hold the lock at the same time");
                         two.Add(1);
                         ++writes;
                     }
@@ -149,13 +149,13 @@ void SyncShared() {
                     if (Random(2) != 0 ? (lock.lock(), true) : lock.try_lock_for(Soon())) {
                         ++readers;
                         mayWait();
-                        Check(one.Get() == two.Get(), "half a write was read");
+                        Check(one.Get() == two.Get(), "a reader saw half of a write");
                         --readers;
                     }
                 }
             }
         });
-        Check(mutex.try_lock(), "somebody has the mutex still");
+        Check(mutex.try_lock(), "the mutex is still locked");
         Check(one.Get() == writes, "a write was lost");
         mutex.unlock();
     });
@@ -191,10 +191,10 @@ void SyncUnlockedTwice() {
     host.Start();
     mutex.unlock();
     host.Join();
-    Check(refused == 1, "a mutex was unlocked twice, and it was not reported once");
+    Check(refused == 1, "a second unlock was not reported exactly once");
     isOver.store(true, std::memory_order_release);
     scheduler.WaitForCounter(&ended);
-    Check(mutex.try_lock() && !mutex.try_lock(), "it lets in two, or nobody");
+    Check(mutex.try_lock() && !mutex.try_lock(), "the mutex has two owners, or cannot be locked");
     scheduler.Stop();
 }
 
@@ -219,9 +219,9 @@ void SyncSemaphore() {
         });
         uint32_t left = 0;
         while (semaphore.try_acquire()) ++left;
-        Check(acquired + left == 1 + 4, "a permit was lost or made");
+        Check(acquired + left == 1 + 4, "a permit was lost, or there is one too many");
         for (uint32_t i = 0; i <= tasks; ++i)
-            Check(written[i].Get() == 1, "an old value after acquire");
+            Check(written[i].Get() == 1, "a write before release is not visible after acquire");
     });
 }
 
@@ -230,11 +230,11 @@ void SyncSemaphore() {
 std::vector<Model> SyncLockModels() {
     return {
         {"sync_mutex", "a mutex, some of whose waiters give up", SyncMutex},
-        {"sync_mutex_dies", "whoever has locked a mutex last destroys it", SyncMutexLifetime},
-        {"sync_stops", "the run ends while a thread gets in line", SyncStops},
-        {"sync_fair", "newcomers that never stop before a waiter has its turn", SyncFair, 4},
-        {"sync_shared", "readers and writers, some of whom give up", SyncShared},
-        {"sync_unlocked_twice", "two unlock what one has locked, while others wait",
+        {"sync_mutex_dies", "the last owner of a mutex destroys it", SyncMutexLifetime},
+        {"sync_stops", "the run ends while a thread begins to wait", SyncStops},
+        {"sync_fair", "newcomers keep locking until a waiter has its turn", SyncFair, 4},
+        {"sync_shared", "readers and writers; some give up", SyncShared},
+        {"sync_unlocked_twice", "two tasks unlock a mutex that one has locked, while others wait",
          SyncUnlockedTwice},
         {"sync_semaphore", "permits that are released, acquired and given up", SyncSemaphore},
     };

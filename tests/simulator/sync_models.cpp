@@ -30,7 +30,7 @@ void SyncEventLifetime() {
                     while (!event->WaitFor(Soon())) {
                     }
                 }
-                Check(data.Get() == 1, "an old value after Wait");
+                Check(data.Get() == 1, "an earlier write is not visible after Wait");
                 event.Die();
             } else {
                 data.Set(1);
@@ -74,13 +74,13 @@ void SyncEventAuto() {
                 event.Set();
             } else if (index == waiter) {
                 event.Wait();
-                Check(data.Get() == 1, "an old value after Wait");
+                Check(data.Get() == 1, "an earlier write is not visible after Wait");
             } else if (event.WaitFor(Soon())) {
-                Check(data.Get() == 1, "an old value after WaitFor");
+                Check(data.Get() == 1, "an earlier write is not visible after WaitFor");
                 event.Set();
             }
         });
-        Check(!event.IsSet(), "one Set let two pass");
+        Check(!event.IsSet(), "one Set released two waiters");
     });
 }
 
@@ -157,7 +157,8 @@ void SyncTickets() {
             if (mine + 1 == kAll) queue.Die();
         };
         const auto takeTurn = [&](uint32_t mine) {
-            Check(turn.Get() == mine, "a turn out of order, or an old value");
+            Check(turn.Get() == mine,
+                  "a turn came out of order, or an earlier write is not visible");
             turn.Set(mine + 1);
             end(mine);
         };
@@ -206,7 +207,8 @@ void SyncLatch() {
                 return;
             }
             latch->wait();
-            Check(written[0].Get() + written[1].Get() == 2, "an old value after wait");
+            Check(written[0].Get() + written[1].Get() == 2,
+                  "an earlier write is not visible after wait");
             latch.Die();
             group->Wait();
             group.reset();
@@ -218,15 +220,14 @@ void SyncLatch() {
 
 std::vector<Model> SyncModels() {
     return {
-        {"sync_event_dies", "whoever has waited for an event destroys it", SyncEventLifetime},
-        {"sync_event_reset", "an event that is reset before a look at what it is about",
-         SyncEventReset},
-        {"sync_event_auto", "an event that lets one pass", SyncEventAuto},
-        {"sync_condition", "items behind a condition variable", SyncCondition},
-        {"sync_condition_dies", "whoever has notified all destroys a condition variable",
+        {"sync_event_dies", "a waiter destroys an event", SyncEventLifetime},
+        {"sync_event_reset", "an event that is reset before its data is read", SyncEventReset},
+        {"sync_event_auto", "an event that releases one waiter", SyncEventAuto},
+        {"sync_condition", "items in a queue with a condition variable", SyncCondition},
+        {"sync_condition_dies", "a task destroys a condition variable after notify_all",
          SyncConditionLifetime},
-        {"sync_tickets", "turns in the order of tickets", SyncTickets},
-        {"sync_latch", "a latch and a group that are gone at once", SyncLatch},
+        {"sync_tickets", "turns come in the order of tickets", SyncTickets},
+        {"sync_latch", "a latch and a group that are destroyed right after their waits", SyncLatch},
     };
 }
 

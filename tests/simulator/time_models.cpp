@@ -31,7 +31,7 @@ struct TimedWait {
         inTime = WaitForCounterFor(*scheduler, counter, duration, value);
         ++ended;
         Check(inTime || Now() - begin >= duration, "a wait ended before its deadline");
-        Check(!inTime || counter->Value() <= value, "a wait ended before its counter was there");
+        Check(!inTime || counter->Value() <= value, "a wait ended before its counter was reached");
     }
 };
 
@@ -74,7 +74,7 @@ struct Sleepers {
                 ++begun;
                 SleepUntil(*scheduler, end);
                 ++awake;
-                Check(Now() >= end, "it woke up too early");
+                Check(Now() >= end, "a sleep ended too early");
             }
         };
         auto hold = [&](TaskScheduler *) {
@@ -156,9 +156,9 @@ void DeadlineAny() {
         const uint32_t first = WaitForAnyUntil(*running, 2, both, deadline);
         ++ended;
         Check(first < 2 ? both[first]->IsZero() : first == 2 && Now() >= deadline,
-              "the wrong counter, or a wait too short");
+              "the wrong counter, or the wait was too short");
         Check(first == 2 || written[first].Get() == 1,
-              "what came before the decrement is not seen");
+              "a write before the decrement is not visible");
     };
     auto lower = [&](TaskScheduler *running) {
         const uint32_t which = lowered++;
@@ -194,7 +194,8 @@ void DeadlineAttached() {
         SleepFor(*running, Some());
         waits[2].Wait(running);
     };
-    Check(scheduler.Start() == Status::Ok && scheduler.AttachThread() == Status::Ok, "no start");
+    Check(scheduler.Start() == Status::Ok && scheduler.AttachThread() == Status::Ok,
+          "Start failed");
     thread.Start();
     Counter tasks;
     scheduler.AddTask(MakeTask(wait), &tasks);
@@ -221,16 +222,16 @@ void Deferred() {
     HostThread thread([&] { scheduler.DecrementCounter(counter); });
     auto one = [&](TaskScheduler *) {
         ++ran[0];
-        Check(counter->Value() <= 1, "it began before its counter was there");
+        Check(counter->Value() <= 1, "a task began before its counter was reached");
     };
     auto zero = [&](TaskScheduler *) {
         ++ran[1];
-        Check(counter->IsZero(), "it began before its counter was there");
+        Check(counter->IsZero(), "a task began before its counter was reached");
     };
     Clock::time_point due;
     auto timed = [&](TaskScheduler *) {
         ++ran[2];
-        Check(Now() >= due, "it began before its time");
+        Check(Now() >= due, "a task began before its time");
     };
     auto lower = [&](TaskScheduler *running) {
         ++ran[3];
@@ -328,19 +329,17 @@ void TicksRestart() {
 std::vector<Model> TimeModels() {
     return {
         {"deadline", "waits with a deadline, while others lower the counter", Deadline, 2},
-        {"sleepers", "tasks that sleep while others hold their workers until those are awake",
+        {"sleepers", "tasks sleep; other tasks occupy the workers until the sleepers are awake",
          SleepersOnManyFibers, 2},
         {"sleepers_starved", "the same with fewer fibers than tasks", SleepersOnFewFibers, 2},
-        {"deadline_external", "a thread that is no worker waits with a deadline", DeadlineExternal},
+        {"deadline_external", "an external thread waits with a deadline", DeadlineExternal},
         {"deadline_any", "waits for any of two counters with a deadline", DeadlineAny, 2},
-        {"timed_busy", "a deadline that only a worker can look after which goes to sleep",
-         TimedBusy},
-        {"timed_starved",
-         "workers without a fiber look after a deadline while one of them waits for it",
+        {"timed_busy", "a deadline that only a worker that goes to sleep can handle", TimedBusy},
+        {"timed_starved", "starved workers handle a deadline that one of them waits for",
          TimedStarved},
-        {"ticks_restart", "tasks sleep while the ticks begin anew", TicksRestart},
-        {"deferred", "tasks that follow a counter or a time", Deferred},
-        {"deadline_attached", "an attached thread keeps time", DeadlineAttached, 2},
+        {"ticks_restart", "tasks sleep while the ticks are reset", TicksRestart},
+        {"deferred", "deferred tasks after a counter or at a time", Deferred},
+        {"deadline_attached", "an attached thread handles deadlines", DeadlineAttached, 2},
     };
 }
 

@@ -432,7 +432,7 @@ void Thread::Join() noexcept {
     if (weak::g_orders != nullptr)
         seen = weak::g_orders->Load(this, seen, std::memory_order_relaxed);
     if (m_thread == kNobody || seen != m_thread)
-        Fail("whoever joins a thread does not see its handle");
+        Fail("the thread that joins does not see the handle");
     VirtualThread &thread = s_state.threads[m_thread];
     if (!thread.done) {
         thread.joiner = s_state.current;

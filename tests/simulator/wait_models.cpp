@@ -53,7 +53,7 @@ void NothingRuns() {
             scheduler->WaitForCounter(counter, Meanwhile::Nothing);
             waitingOn = kNowhere;
             Check(scheduler->CurrentWorker() == worker,
-                  "a wait that blocks its thread ended on another");
+                  "a wait that blocks its thread ended on another thread");
             Counters::Kill(counter);
             Check(done == 4 * round, "a wait ended too early");
             scheduler->WaitForCounter(ofPinned);
@@ -331,7 +331,7 @@ void RestrictedRest() {
         Compute(1000);  // by now both tasks wait
         parks = 0;
         Check(!WaitForCounterFor(*scheduler, event, std::chrono::milliseconds(50), meanwhile),
-              "nobody lowers it");
+              "a wait ended although its counter was not lowered");
         Check(parks < 400, "workers wake each other in vain");
         scheduler->DecrementCounter(event);
         scheduler->WaitForCounter(go);
@@ -389,7 +389,7 @@ void ChildTree() {
             Counters::Kill(counter);
         }
         Check(visits == (2u << depth) - 1,
-              "a wait was over before the children of its tasks had finished");
+              "a wait ended before the children of its tasks had finished");
     });
 }
 
@@ -401,17 +401,18 @@ std::vector<Model> WaitModels() {
         {"restrict_higher", "a wait with HighOnly or NormalOrHigher among tasks of all priorities",
          HigherOnly},
         {"restrict_wakes", "a High task that only the restricted worker can run", HigherWakes},
-        {"restrict_stack", "the same, and no fiber for it at first", HigherGetsStack},
-        {"restrict_meets", "two tasks restrict their workers until the other one has come",
+        {"restrict_stack", "the same, but at first no fiber is free for it", HigherGetsStack},
+        {"restrict_meets", "two tasks wait with a restriction until the other one has begun",
          HigherMeets},
         {"restrict_rests", "three restricted waits and one free fiber: the workers sleep",
          RestrictedRest},
         {"block_runs_nothing",
          "a wait with Meanwhile::Nothing; tasks of all priorities, and one that is pinned",
          NothingRuns},
-        {"block_until", "the same with a deadline, and a thread that may be quicker", NothingUntil},
+        {"block_until", "the same with a deadline, and a thread that may come first", NothingUntil},
         {"block_attached", "the same by an attached thread, which detaches", NothingAttached},
-        {"block_meets", "two tasks block their workers until the other one has come", NothingMeets},
+        {"block_meets", "two tasks block their workers until the other one has begun",
+         NothingMeets},
     };
 }
 

@@ -9,8 +9,7 @@ void TraceLog::Capture(const weft::TraceEvent &event, void *user) {
     TraceLog *log = static_cast<TraceLog *>(user);
     {
         const std::lock_guard<std::mutex> lock(log->m_mutex);
-        log->m_events.push_back(
-            {event.kind, event, event.task != nullptr ? event.task : "-"});
+        log->m_events.push_back({event.kind, event, event.task != nullptr ? event.task : "-"});
     }
     if (log->also) log->also(event.kind, event);
 }
@@ -109,6 +108,8 @@ std::string Inconsistencies(const std::vector<LoggedEvent> &events) {
             case Traced::Unpark:
                 if (!worker.parked) say("unparked without a park");
                 worker.parked = false;
+                break;
+            default:
                 break;
         }
     }

@@ -12,7 +12,7 @@
 using namespace weft;
 using namespace std::chrono_literals;
 
-TEST_CASE("ConditionVariable: a bounded queue between tasks and threads loses nothing",
+TEST_CASE("ConditionVariable: a bounded queue between tasks and threads loses no item",
           "[sync][condition][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
@@ -49,7 +49,7 @@ TEST_CASE("ConditionVariable: a bounded queue between tasks and threads loses no
     }
 }
 
-TEST_CASE("ConditionVariable: notify_one wakes who came first, notify_all those who are left",
+TEST_CASE("ConditionVariable: notify_one wakes the first waiter, notify_all the others",
           "[sync][condition][fair][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
@@ -103,7 +103,7 @@ TEST_CASE("ConditionVariable: waits with a time-out", "[sync][condition][one_wor
     CHECK(test::YieldUntil(one.Scheduler(), [&] { return notified; }));
 }
 
-TEST_CASE("ConditionVariable: who gives up leaves its place, and no notification goes to it",
+TEST_CASE("ConditionVariable: a waiter that gives up takes no notification",
           "[sync][condition][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
@@ -127,7 +127,7 @@ TEST_CASE("ConditionVariable: who gives up leaves its place, and no notification
     CHECK(notified);
 }
 
-TEST_CASE("ConditionVariable: with a lock of another kind", "[sync][condition]") {
+TEST_CASE("ConditionVariable: with another type of lock", "[sync][condition]") {
     test::Runner runner(test::Options(1));
     bool ready = false;
     CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
@@ -167,7 +167,7 @@ TEST_CASE("ConditionVariable: the notifier destroys it before the waiter has beg
     CHECK(test::Faults(runner.log).empty());
 }
 
-TEST_CASE("report NotRunning: a wait without a scheduler returns, and one with a time-out ends",
+TEST_CASE("report NotRunning: a wait without a scheduler returns, and a timed one ends",
           "[sync][condition]") {
     test::Runner runner(test::Options(1));
     Mutex mutex(runner.scheduler);

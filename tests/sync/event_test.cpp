@@ -10,7 +10,7 @@
 using namespace weft;
 using namespace std::chrono_literals;
 
-TEST_CASE("Event: manual, all who wait and who come later pass, and see what was done before",
+TEST_CASE("Event: manual, earlier and later waiters pass and see earlier writes",
           "[sync][event][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
@@ -33,7 +33,7 @@ TEST_CASE("Event: manual, all who wait and who come later pass, and see what was
     }
 }
 
-TEST_CASE("Event: auto, each Set lets exactly one pass, in order",
+TEST_CASE("Event: auto, each Set releases exactly one waiter, in order",
           "[sync][event][fair][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
@@ -58,7 +58,7 @@ TEST_CASE("Event: auto, each Set lets exactly one pass, in order",
     CHECK(!event.TryWait());
 }
 
-TEST_CASE("Event: auto, a producer and a consumer by turns", "[sync][event]") {
+TEST_CASE("Event: auto, a producer and a consumer in turns", "[sync][event]") {
     int plain = 0;
     std::unique_ptr<Event> full, empty;
     std::once_flag once;
@@ -97,8 +97,7 @@ TEST_CASE("Event: Reset, and waits with a time-out", "[sync][event][one_worker]"
     CHECK(test::YieldUntil(one.Scheduler(), [&] { return passed; }));
 }
 
-TEST_CASE("Event: whoever has waited may destroy it, though Set has not returned",
-          "[sync][event]") {
+TEST_CASE("Event: a waiter may destroy it before Set has returned", "[sync][event]") {
     test::Runner runner(test::Options(2));
     CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
               for (int i = 0; i < 2000; ++i) {

@@ -9,8 +9,7 @@
 
 using namespace weft;
 
-TEST_CASE("Latch: nobody passes before all have arrived, and all see what the others did",
-          "[sync][latch][grid]") {
+TEST_CASE("Latch: waiters pass when all have arrived, and see all writes", "[sync][latch][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
         constexpr uint32_t kAll = 23;
@@ -34,7 +33,7 @@ TEST_CASE("Latch: nobody passes before all have arrived, and all see what the ot
     }
 }
 
-TEST_CASE("report NotRunning: Latch::arrive_and_wait says it once, and has no effect",
+TEST_CASE("report NotRunning: Latch::arrive_and_wait reports once, and has no effect",
           "[sync][latch]") {
     test::Runner runner(test::Options(1));
     Latch latch(runner.scheduler, 1);
@@ -44,7 +43,7 @@ TEST_CASE("report NotRunning: Latch::arrive_and_wait says it once, and has no ef
     CHECK(!latch.try_wait());
 }
 
-TEST_CASE("Latch: several at once, none, and too many", "[sync][latch][one_worker]") {
+TEST_CASE("Latch: counts down by several, by none, and too far", "[sync][latch][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     Latch latch(one.Scheduler(), 3);

@@ -15,7 +15,7 @@ static_assert(!std::is_copy_constructible_v<Mutex> && !std::is_copy_assignable_v
 static_assert(
     noexcept(std::declval<Mutex &>().lock()) &&noexcept(std::declval<Mutex &>().unlock()));
 
-TEST_CASE("Mutex: tasks and threads exclude each other, and see what the last one wrote",
+TEST_CASE("Mutex: tasks and threads exclude each other, and see earlier writes",
           "[sync][mutex][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
@@ -59,7 +59,7 @@ TEST_CASE("Mutex: std::unique_lock and std::scoped_lock", "[sync][mutex][one_wor
     CHECK(lock.try_lock_for(std::chrono::hours::max()));
 }
 
-TEST_CASE("Mutex: a timed lock gives up, leaves the line, and those behind it get their turn",
+TEST_CASE("Mutex: a timed lock that gives up lets the waiters behind it continue",
           "[sync][mutex][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
@@ -82,7 +82,7 @@ TEST_CASE("Mutex: a timed lock gives up, leaves the line, and those behind it ge
     mutex.unlock();
 }
 
-TEST_CASE("Mutex: each that is the first in line is overtaken exactly kMaxOvertakes times",
+TEST_CASE("Mutex: each first waiter is overtaken exactly kMaxOvertakes times",
           "[sync][mutex][fair][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
@@ -117,7 +117,7 @@ TEST_CASE("Mutex: each that is the first in line is overtaken exactly kMaxOverta
     mutex.unlock();
 }
 
-TEST_CASE("Mutex: the first in line is woken in vain exactly kMaxVainWakes times",
+TEST_CASE("Mutex: the first waiter is woken in vain exactly kMaxVainWakes times",
           "[sync][mutex][fair][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
@@ -142,7 +142,7 @@ TEST_CASE("Mutex: the first in line is woken in vain exactly kMaxVainWakes times
     CHECK(got);
 }
 
-TEST_CASE("Mutex: it goes to those who wait in the order in which they came",
+TEST_CASE("Mutex: waiters get it in the order in which they came",
           "[sync][mutex][fair][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
@@ -164,10 +164,8 @@ TEST_CASE("Mutex: it goes to those who wait in the order in which they came",
     CHECK(order == "abc");
 }
 
-TEST_CASE(
-    "Mutex: may be destroyed by who has locked it last, though who unlocked it before is still in "
-    "unlock",
-    "[sync][mutex]") {
+TEST_CASE("Mutex: its last owner may destroy it while an earlier one is still in unlock",
+          "[sync][mutex]") {
     for (int round = 0; round < 200; ++round) {
         test::Runner runner(test::Options(2));
         const Status status =
@@ -192,7 +190,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("report WrongThread: Mutex::unlock of a mutex that nobody has locked; it has no effect",
+TEST_CASE("report WrongThread: Mutex::unlock of a mutex that is not locked; it has no effect",
           "[sync][mutex][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
@@ -206,8 +204,7 @@ TEST_CASE("report WrongThread: Mutex::unlock of a mutex that nobody has locked; 
     CHECK(one.Log().Count() == 1);
 }
 
-TEST_CASE("report NotRunning: who would have to wait without a scheduler looks again and again",
-          "[sync][mutex]") {
+TEST_CASE("report NotRunning: without a scheduler, Mutex::lock polls", "[sync][mutex]") {
     test::Runner runner(test::Options(1));
     Mutex mutex(runner.scheduler);
     mutex.lock();
@@ -228,7 +225,7 @@ TEST_CASE("report NotRunning: who would have to wait without a scheduler looks a
     CHECK(runner.log.Count() == 2);
 }
 
-TEST_CASE("report InHook: a lock in a hook that has to wait is reported, and excludes all the same",
+TEST_CASE("report InHook: a lock in a hook that has to wait is reported, but still excludes",
           "[sync][mutex]") {
     SchedulerOptions options = test::Options(2);
     struct Hook {
@@ -270,7 +267,7 @@ TEST_CASE("report InHook: a lock in a hook that has to wait is reported, and exc
     CHECK(!hook.wrong.load());
 }
 
-TEST_CASE("report InHook: one lock in a hook is reported once, however often it is woken in vain",
+TEST_CASE("report InHook: a lock in a hook is reported once, even if it is woken in vain",
           "[sync][mutex]") {
     struct Hook {
         std::atomic<Mutex *> mutex{nullptr};

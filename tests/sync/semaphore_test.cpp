@@ -10,7 +10,7 @@
 using namespace weft;
 using namespace std::chrono_literals;
 
-TEST_CASE("Semaphore: never more at once than it has permits", "[sync][semaphore][grid]") {
+TEST_CASE("Semaphore: never more owners than permits", "[sync][semaphore][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
         std::atomic<uint32_t> inside{0}, tooMany{0}, passed{0};
@@ -32,7 +32,7 @@ TEST_CASE("Semaphore: never more at once than it has permits", "[sync][semaphore
     }
 }
 
-TEST_CASE("Semaphore: a permit carries what was done before it was released", "[sync][semaphore]") {
+TEST_CASE("Semaphore: writes before release are visible after acquire", "[sync][semaphore]") {
     for (int round = 0; round < 50; ++round) {
         int plain = 0;
         std::unique_ptr<Semaphore> full, empty;
@@ -53,7 +53,7 @@ TEST_CASE("Semaphore: a permit carries what was done before it was released", "[
     }
 }
 
-TEST_CASE("Semaphore: several permits wake as many, in order",
+TEST_CASE("Semaphore: several permits wake as many waiters, in order",
           "[sync][semaphore][fair][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
@@ -85,7 +85,8 @@ TEST_CASE("Semaphore: several permits wake as many, in order",
     CHECK(!semaphore.try_acquire_until(std::chrono::system_clock::now()));
 }
 
-TEST_CASE("deadlines beyond what the clock can say are its end, or have passed", "[sync][time]") {
+TEST_CASE("deadlines beyond the range of the clock become its end, or have passed",
+          "[sync][time]") {
     using internal::DeadlineAfter, internal::DeadlineAt;
     using std::chrono::hours, std::chrono::system_clock, std::chrono::time_point;
     constexpr Clock::time_point kEnd = Clock::time_point::max();
@@ -106,7 +107,7 @@ TEST_CASE("deadlines beyond what the clock can say are its end, or have passed",
     CHECK(later < soon + std::chrono::minutes(30));
 }
 
-TEST_CASE("Semaphore: who waits is overtaken exactly kMaxOvertakes times",
+TEST_CASE("Semaphore: a waiter is overtaken exactly kMaxOvertakes times",
           "[sync][semaphore][fair][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
@@ -130,7 +131,7 @@ TEST_CASE("Semaphore: who waits is overtaken exactly kMaxOvertakes times",
     CHECK(!semaphore.try_acquire());
 }
 
-TEST_CASE("Semaphore: who gets in line behind somebody who was called has what that one leaves",
+TEST_CASE("Semaphore: the second waiter gets the permit that the first one has left",
           "[sync][semaphore][fair][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
@@ -156,7 +157,7 @@ TEST_CASE("Semaphore: who gets in line behind somebody who was called has what t
     CHECK(passed);
 }
 
-TEST_CASE("report BadOption: a semaphore with more permits than it can have",
+TEST_CASE("report BadOption: a semaphore with more than kMax permits",
           "[sync][semaphore][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());

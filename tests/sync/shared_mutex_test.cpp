@@ -39,7 +39,7 @@ TEST_CASE("SharedMutex: readers see whole writes, by tasks and threads",
     }
 }
 
-TEST_CASE("SharedMutex: who shares it keeps writers out and lets others share",
+TEST_CASE("SharedMutex: a reader keeps writers out, but no readers",
           "[sync][shared_mutex][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
@@ -88,7 +88,7 @@ TEST_CASE("SharedMutex: a writer is overtaken by exactly kMaxBeforeWake readers"
     mutex.unlock_shared();
 }
 
-TEST_CASE("SharedMutex: all readers in line up to the next writer go on together",
+TEST_CASE("SharedMutex: all readers before the next writer continue together",
           "[sync][shared_mutex][fair][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
@@ -115,7 +115,7 @@ TEST_CASE("SharedMutex: all readers in line up to the next writer go on together
     CHECK(beside == 0);
 }
 
-TEST_CASE("SharedMutex: a writer that gives up lets the readers behind it share at once",
+TEST_CASE("SharedMutex: when a writer gives up, the readers behind it continue at once",
           "[sync][shared_mutex][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
@@ -136,7 +136,7 @@ TEST_CASE("SharedMutex: a writer that gives up lets the readers behind it share 
     mutex.unlock_shared();
 }
 
-TEST_CASE("report WrongThread: SharedMutex is unlocked as it was not locked; no effect",
+TEST_CASE("report WrongThread: a SharedMutex is unlocked in the wrong mode; it has no effect",
           "[sync][shared_mutex][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());

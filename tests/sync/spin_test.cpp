@@ -24,8 +24,7 @@ bool SucceedsAt(WaitQueue &queue, uint32_t look) {
 
 }  // namespace
 
-TEST_CASE("SpinBriefly: it looks for longer where that was worth it, and then for less again",
-          "[sync][spin]") {
+TEST_CASE("SpinBriefly: spins longer after successes, and shorter after failures", "[sync][spin]") {
     TaskScheduler scheduler;
     WaitQueue queue(scheduler, 0);
     const uint32_t few = LooksInVain(queue);
@@ -37,7 +36,7 @@ TEST_CASE("SpinBriefly: it looks for longer where that was worth it, and then fo
     CHECK(LooksInVain(queue) == few);
 }
 
-TEST_CASE("SpinBriefly: it does not look again when that is pointless", "[sync][spin]") {
+TEST_CASE("SpinBriefly: stops at Look::Pointless", "[sync][spin]") {
     TaskScheduler scheduler;
     WaitQueue queue(scheduler, 0);
     uint32_t looks = 0;

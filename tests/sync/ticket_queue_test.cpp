@@ -1,5 +1,6 @@
 #include "weft/sync/ticket_queue.h"
 
+#include "support/failing_allocation.h"
 #include "support/submitters.h"
 #include "sync/mix.h"
 
@@ -11,7 +12,7 @@
 
 using namespace weft;
 
-TEST_CASE("TicketQueue: whatever the order of the tasks, the turns are in the tickets' order",
+TEST_CASE("TicketQueue: turns come in the order of the tickets, not of the tasks",
           "[sync][ticket][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
@@ -64,7 +65,7 @@ TEST_CASE("TicketQueue: all copies of a ticket wait for the same turn",
     third.Done();
 }
 
-TEST_CASE("TicketQueue: Done waits for its turn", "[sync][ticket][one_worker]") {
+TEST_CASE("TicketQueue: Done waits for the ticket's turn", "[sync][ticket][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     TicketQueue queue(one.Scheduler());
@@ -83,7 +84,7 @@ TEST_CASE("TicketQueue: Done waits for its turn", "[sync][ticket][one_worker]") 
     third.Done();
 }
 
-TEST_CASE("report WrongThread: a ticket that is done twice; it has no effect",
+TEST_CASE("report WrongThread: Done twice for one ticket; it has no effect",
           "[sync][ticket][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
@@ -148,9 +149,85 @@ TEST_CASE("TicketQueue: a thousand tasks wait for their turns without a stack", 
     CheckTasksInTurn(workers, submitter);
 }
 
-TEST_CASE(
-    "TicketQueue: a task is refused for a ticket of another queue, and a turn may be used again",
-    "[sync][ticket][one_worker]") {
+TEST_CASE("TicketQueue: without memory for a wait record AddTask waits for the turn itself",
+          "[sync][ticket]") {
+    constexpr uint32_t kTickets = 70;  // there are 64 wait records at first
+    test::Runner runner(test::Options(2));
+    TaskScheduler &scheduler = runner.scheduler;
+    REQUIRE(scheduler.Start() == Status::Ok);
+    TicketQueue queue(scheduler);
+    const Ticket first = queue.Take();
+    std::vector<Ticket> tickets(kTickets);
+    for (Ticket &ticket : tickets) ticket = queue.Take();
+    std::vector<TicketWaiter> turns(kTickets);
+    std::vector<uint32_t> order;  // plain: the turns order it
+    order.reserve(kTickets);
+    Counter done;
+    test::Batch batch(kTickets, [&](TaskScheduler &, uint32_t i) {
+        order.push_back(i);
+        tickets[i].Done();
+    });
+    // As many tasks at once as below. So the tasks themselves need no new memory later.
+    test::Batch nothing(kTickets, [](TaskScheduler &, uint32_t) {});
+    TaskOptions onFirst;
+    onFirst.worker = 0;
+    std::atomic<bool> isReady{false};
+    auto keepBusy = [&](TaskScheduler *) {
+        while (!isReady.load()) std::this_thread::yield();
+    };
+    scheduler.AddTask(MakeTask(keepBusy), &done, onFirst);
+    for (uint32_t i = 0; i < 2 * kTickets; ++i)
+        scheduler.AddTask(nothing[i % kTickets], &done, onFirst);
+    isReady.store(true);
+    scheduler.WaitForCounter(&done);
+
+    std::thread late([&] {
+        while (runner.log.CountOf(ReportCode::OutOfMemory) == 0) std::this_thread::yield();
+        first.Done();
+    });
+    uint32_t accepted = 0;
+    {
+        const test::FailingAllocation failing(0);
+        for (uint32_t i = 0; i < kTickets; ++i)
+            accepted += queue.AddTask(tickets[i], turns[i], batch[i], &done);
+    }
+    late.join();
+    scheduler.WaitForCounter(&done);
+    scheduler.Stop();
+    CHECK(accepted == kTickets);
+    CHECK(order.size() == kTickets);
+    CHECK(std::is_sorted(order.begin(), order.end()));
+    CHECK(runner.log.CountOf(ReportCode::OutOfMemory) == 1);
+    // A worker may have reported a stall before.
+    CHECK(runner.log.Count() == 1 + runner.log.CountOf(ReportCode::Stalled));
+}
+
+TEST_CASE("TicketQueue: a refused task leaves the order as it was", "[sync][ticket][one_worker]") {
+    test::OneThread one;
+    REQUIRE(one.IsFit());
+    TicketQueue queue(one.Scheduler());
+    const Ticket first = queue.Take(), second = queue.Take(), third = queue.Take();
+    TicketWaiter turn, last;
+    std::string order;
+    auto two = [&](TaskScheduler *) { order += 'b', second.Done(); };
+    auto three = [&](TaskScheduler *) { order += 'c', third.Done(); };
+    for (const bool isTurn : {false, true}) {
+        INFO(isTurn);
+        if (isTurn) first.Done();
+        CHECK(!queue.AddTask(second, turn, Task{}));
+        CHECK(one.Log().CountOf(ReportCode::NullTask) == (isTurn ? 2u : 1u));
+    }
+    CHECK(queue.AddTask(third, last, MakeTask(three)));
+    one.Settle();
+    CHECK(order == "");
+    CHECK(queue.AddTask(second, turn, MakeTask(two)));
+    one.Settle();
+    CHECK(order == "bc");
+    CHECK(one.Log().Count() == 2);
+}
+
+TEST_CASE("TicketQueue: a task for another queue's ticket is refused, and a waiter can be reused",
+          "[sync][ticket][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     TicketQueue queue(one.Scheduler()), other(one.Scheduler());

@@ -9,7 +9,7 @@
 
 using namespace weft;
 
-TEST_CASE("WaitGroup: who waits sees what all have done; the handles may go in any order",
+TEST_CASE("WaitGroup: a waiter sees all writes, and handles may be destroyed in any order",
           "[sync][wait_group][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
@@ -45,8 +45,7 @@ TEST_CASE("WaitGroup: who waits sees what all have done; the handles may go in a
     }
 }
 
-TEST_CASE("WaitGroup: a detached handle keeps the group when all others are gone",
-          "[sync][wait_group][one_worker]") {
+TEST_CASE("WaitGroup: one handle keeps the group alive", "[sync][wait_group][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     bool passed = false;
@@ -66,7 +65,7 @@ TEST_CASE("WaitGroup: a detached handle keeps the group when all others are gone
     last.reset();
 }
 
-TEST_CASE("WaitGroup: the last handle may go on any thread", "[sync][wait_group]") {
+TEST_CASE("WaitGroup: the last handle may be destroyed on any thread", "[sync][wait_group]") {
     test::Runner runner(test::Options(1));
     constexpr uint32_t kThreads = 3, kGroups = 300;
     CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
@@ -87,7 +86,7 @@ TEST_CASE("WaitGroup: the last handle may go on any thread", "[sync][wait_group]
     CHECK(test::Faults(runner.log) == "");
 }
 
-TEST_CASE("WaitGroup: copies are the same group, also of itself; used again",
+TEST_CASE("WaitGroup: copies are the same group, which can be reused",
           "[sync][wait_group][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
@@ -109,7 +108,7 @@ TEST_CASE("WaitGroup: copies are the same group, also of itself; used again",
     CHECK(one.Log().CountOf(ReportCode::CounterUnderflow) == 1);
 }
 
-TEST_CASE("WaitGroup: its memory is the host's", "[sync][wait_group]") {
+TEST_CASE("WaitGroup: its memory comes from the host", "[sync][wait_group]") {
     SchedulerOptions options = test::Options(1);
     static std::atomic<int> live;
     live.store(0);

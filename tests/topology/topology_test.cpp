@@ -166,12 +166,12 @@ TEST_CASE("topology: a group for each NUMA node", "[topology]") {
           Texts{"node 0: 4 on 0-3", "node 1: 4 on 4-7"});
 }
 
-TEST_CASE("topology: nodes are numbered as the system does", "[topology]") {
+TEST_CASE("topology: nodes have the numbers of the system", "[topology]") {
     CHECK(Describe(SplitBy::NumaNode, "node:2(indexes=3,5) core:2 pu:1") ==
           Texts{"node 3: 2 on 0-1", "node 5: 2 on 2-3"});
 }
 
-TEST_CASE("topology: a node of memory that has the CPUs of another makes no group", "[topology]") {
+TEST_CASE("topology: a second memory node of the same CPUs is not a group", "[topology]") {
     CHECK(Describe(SplitBy::NumaNode, "pack:2 [numa(memory=4GB)] [numa(memory=1GB)] core:2 pu:1") ==
           Texts{"node 0: 2 on 0-1", "node 2: 2 on 2-3"});
 }
@@ -189,7 +189,8 @@ TEST_CASE("topology: without an L3, L2 caches that cores share make groups", "[t
           Texts{"cache 0: 4 on 0-3", "cache 1: 4 on 4-7"});
 }
 
-TEST_CASE("topology: where only some CPUs have an L3, the others go by their L2", "[topology]") {
+TEST_CASE("topology: if only some CPUs have an L3, the others are grouped by their L2",
+          "[topology]") {
     std::string mixed = Model("l3:2 l2:2 core:2 pu:1").Xml();
     const size_t second = mixed.rfind("type=\"L3Cache\"");
     REQUIRE(second != std::string::npos);
@@ -198,7 +199,7 @@ TEST_CASE("topology: where only some CPUs have an L3, the others go by their L2"
           Texts{"cache 0: 4 on 0-3", "cache 1: 2 on 4-5", "cache 2: 2 on 6-7"});
 }
 
-TEST_CASE("topology: caches of one core each make no groups", "[topology]") {
+TEST_CASE("topology: caches of single cores are not groups", "[topology]") {
     CHECK(Describe(SplitBy::Cache, "l3:4 core:1 pu:2") == Texts{"all cores: 8 on 0-7"});
     CHECK(Describe(SplitBy::Cache, "l2:4 core:1 pu:2") == Texts{"all cores: 8 on 0-7"});
 }
@@ -242,7 +243,7 @@ TEST_CASE("topology: three kinds of cores are numbered from the fastest", "[topo
           Texts{"kind 0: 1 on 7", "kind 1: 3 on 4-6", "kind 2: 4 on 0-3"});
 }
 
-TEST_CASE("topology: kinds whose speeds nobody knows are not called P and E", "[topology]") {
+TEST_CASE("topology: kinds of unknown speed are not called P and E", "[topology]") {
     const std::string unknown =
         Model("core:4 pu:1").Kind({0, 1}, -1, "round").Kind({2, 3}, -1, "square").Xml();
     CHECK(Describe(SplitBy::CoreKind, unknown) == Texts{"kind 0: 2 on 0-1", "kind 1: 2 on 2-3"});
@@ -263,7 +264,7 @@ TEST_CASE("topology: caches and nodes of the fastest cores come first", "[topolo
     CHECK(Describe(SplitBy::NumaNode, nodes) == Texts{"node 1: 2 on 2-3", "node 0: 2 on 0-1"});
 }
 
-TEST_CASE("topology: a machine that tells nothing is one group", "[topology]") {
+TEST_CASE("topology: a machine without information is one group", "[topology]") {
     CHECK(Describe(SplitBy::CoreKind, "core:4 pu:2") == Texts{"all cores: 8 on 0-7"});
     CHECK(Describe(SplitBy::Cache, "core:4 pu:2") == Texts{"all cores: 8 on 0-7"});
     CHECK(Describe(SplitBy::NumaNode, "core:4 pu:2") ==
@@ -294,7 +295,7 @@ TEST_CASE("topology: groups have only the CPUs that were asked for, and none is 
     CHECK(Describe(SplitBy::CoreKind, options) == Texts{"E cores: 2 on 10 12"});
 }
 
-TEST_CASE("topology: what lies behind the words of the mask is not read", "[topology]") {
+TEST_CASE("topology: only cpuWords words of the mask are read", "[topology]") {
     TopologyOptions options = Fake("core:100 pu:1");
     const uint64_t words[] = {1, ~uint64_t{0}};
     options.cpus = words, options.cpuWords = 1;
@@ -349,7 +350,7 @@ TEST_CASE("topology: with fewer workers than CPUs each group gets its share", "[
     CHECK(Describe(SplitBy::NumaNode, options) == Texts{"node 0: 1 on 0", "node 2: 1 on 2"});
 }
 
-TEST_CASE("topology: what cannot be read gives no groups, and leaves the scheduler's options alone",
+TEST_CASE("topology: an unreadable machine gives no groups, and the scheduler's options stay",
           "[topology]") {
     const auto refused = [](SplitBy by, const TopologyOptions &options) {
         const Topology machine(by, options);
@@ -387,7 +388,7 @@ TEST_CASE("topology: what cannot be read gives no groups, and leaves the schedul
     CHECK(Topology(SplitBy::NumaNode, options).LastError() == Status::Ok);
 }
 
-TEST_CASE("topology: a scheduler takes the groups, changed or not", "[topology]") {
+TEST_CASE("topology: ApplyTo passes the groups to a scheduler, also after a change", "[topology]") {
     Topology machine(SplitBy::NumaNode, Fake("node:2 pu:2"));
     SchedulerOptions options = test::Options(1);
     machine.ApplyTo(options);
@@ -416,8 +417,7 @@ TEST_CASE("topology: groups have only the CPUs that the process may use", "[topo
     REQUIRE(Restrict(usable));
 }
 
-TEST_CASE("topology: what the calling thread, or another one, may use does not matter",
-          "[topology]") {
+TEST_CASE("topology: the CPUs of the main thread count, not those of other threads", "[topology]") {
     const Cpus usable = CpusOfThread();
     Cpus seenByOther, seenBesideOther;
     const auto all = [] {

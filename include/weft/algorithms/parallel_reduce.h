@@ -35,7 +35,7 @@ public:
     static constexpr uint64_t kMax =
         (std::min)(size_t{256}, kBytes / sizeof(std::optional<Result>));
     static_assert(kMax >= 8,
-                  "weft: a result that large does not lie on a stack; reduce pointers or vectors");
+                  "weft: the result is too large for a stack; reduce pointers or vectors");
 
     /// True if JoinAll may throw.
     template <class Join>

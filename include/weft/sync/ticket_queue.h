@@ -87,8 +87,8 @@ public:
     /// incremented now and decremented when the task has finished. The task, or later code, must
     /// call ticket.Done(). `turn` must live until the task begins.
     /// Returns false, after a report, if nothing was submitted. Thread-safe while the scheduler
-    /// runs. Does not block, unless there is no memory for a wait record (OutOfMemory is reported
-    /// then).
+    /// runs. Does not block, unless there is no memory for a wait record: then it reports
+    /// OutOfMemory and waits for the turn itself.
     bool AddTask(const Ticket &ticket, TicketWaiter &turn, Task task, Counter *counter = nullptr,
                  const TaskOptions &options = {}) noexcept;
 

@@ -103,6 +103,9 @@ public:
     /// deadline has passed. The caller must read Scheduler() before it enters the list.
     bool WaitInLine(TaskScheduler &scheduler, Waiter &waiter,
                     const Clock::time_point *deadline) noexcept;
+    /// Removes the waiter from such a list. Returns true if it was notified before that; then this
+    /// waits until the notifier has decremented its counter, which comes soon.
+    bool Leave(TaskScheduler &scheduler, Waiter &waiter) noexcept;
 
     /// An estimate, from the last waits, of how long it pays to spin before a wait; sync/spin.h.
     WEFT_ATOMIC<uint32_t> &Patience() noexcept { return m_patience; }

@@ -1,7 +1,7 @@
 // Records what a scheduler does in memory that you provide: the last seconds, always on if you
 // want. A recording is written to a file on demand, when a frame took too long, or by a crash
-// handler. `weft_trace` (bench/trace) turns the file into a report, a summary, or a file for another
-// viewer.
+// handler. `weft_trace` (bench/trace) turns the file into a report, a summary, or a file for
+// another viewer.
 //
 //     static unsigned char memory[16 << 20];              // 500,000 events
 //     weft::Recorder recorder(memory, sizeof memory);
@@ -11,7 +11,8 @@
 //     recorder.WriteFile("frame.weft");
 //
 // An event takes 32 bytes. Each worker, each slot for an attached thread, and all external threads
-// together have an equal part of the memory. When a part is full, its oldest events are overwritten.
+// together have an equal part of the memory. When a part is full, its oldest events are
+// overwritten.
 #pragma once
 
 #include "weft/counter.h"
@@ -54,16 +55,16 @@ public:
     Recorder(const Recorder &) = delete;
     Recorder &operator=(const Recorder &) = delete;
 
-    /// Calls write(data, bytes, user) with the parts of a file, in their order, until a call returns
-    /// false. Returns false if one did. The format is in bench/trace/FORMAT.md.
+    /// Calls write(data, bytes, user) with the parts of a file, in their order, until a call
+    /// returns false. Returns false if one did. The format is in bench/trace/FORMAT.md.
     ///
     /// Thread-safe, also while the scheduler runs: then events that are overwritten meanwhile are
     /// left out. Allocates nothing, takes no lock, and is async-signal-safe if `write` is. Names of
     /// tasks and counters are read from where they lie, so they must still exist.
     bool Write(bool (*write)(const void *data, size_t bytes, void *user), void *user) noexcept;
 
-    /// Writes a file. Returns false if the system refuses that. Otherwise as Write; async-signal-safe
-    /// on POSIX systems.
+    /// Writes a file. Returns false if the system refuses that. Otherwise as Write;
+    /// async-signal-safe on POSIX systems.
     bool WriteFile(const char *path) noexcept;
 
 private:

@@ -45,7 +45,8 @@ TaskEntry TakeRest(Worker *worker) noexcept {
 
 }  // namespace
 
-void ClaimEntry(Worker *worker, const TaskEntry &entry, Level level, bool stolen) noexcept {
+void ClaimEntry(Worker *worker, const TaskEntry &entry, Level level, uint32_t owner) noexcept {
+    const bool stolen = owner != worker->index;
     Claim &claim = worker->claim;
     claim.counter = entry.TheCounter();
     claim.name = entry.Name();
@@ -53,6 +54,7 @@ void ClaimEntry(Worker *worker, const TaskEntry &entry, Level level, bool stolen
     claim.stack = entry.Stack();
     claim.level = level;
     claim.stolen = stolen;
+    claim.owner = owner;
     claim.pinned = claim.hasRest = false;
     if (!entry.IsSlice()) {
         claim.single = entry.TheTask();
@@ -84,7 +86,7 @@ void ClaimEntry(Worker *worker, const TaskEntry &entry, Level level, bool stolen
 void ClaimPinned(Worker *worker, const Task &task, Counter *counter, Label label) noexcept {
     ClaimEntry(worker,
                TaskEntry::Single(task, counter, label.name, label.Stack()).WithId(label.taskId),
-               label.TheLevel(), false);
+               label.TheLevel(), worker->index);
     worker->claim.pinned = true;
 }
 

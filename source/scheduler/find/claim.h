@@ -27,9 +27,9 @@
 namespace weft::internal {
 
 /// Claims tasks of `entry`, which the caller has taken from a deque: as many as the rule above
-/// allows. Pushes the rest to this worker's own lane of that level. `stolen`: the deque was another
-/// worker's.
-void ClaimEntry(Worker *worker, const TaskEntry &entry, Level level, bool stolen) noexcept;
+/// allows. Pushes the rest to this worker's own lane of that level. `owner`: the index of the
+/// worker whose deque it was.
+void ClaimEntry(Worker *worker, const TaskEntry &entry, Level level, uint32_t owner) noexcept;
 
 /// Claims one task that is pinned to this worker.
 void ClaimPinned(Worker *worker, const Task &task, Counter *counter, Label label) noexcept;

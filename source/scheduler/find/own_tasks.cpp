@@ -39,7 +39,7 @@ Found Awaited(Worker *worker, const Serving &serving) noexcept {
             TaskEntry entry;
             if (deque.LooksEmpty() || deque.StealIf(entry, isAwaited) != StealResult::Taken)
                 continue;
-            ClaimEntry(worker, entry, LevelOf(lane), i != worker->index);
+            ClaimEntry(worker, entry, LevelOf(lane), i);
             return {nullptr, true};
         }
     }
@@ -66,7 +66,7 @@ public:
             Found found;
             for (uint32_t lane = 0; lane < m_worker->scheduler->Lanes() && !found; ++lane) {
                 if (MayTake(m_worker, lane))
-                    found = TaskOf(owner.lanes[lane], lane, &owner != m_worker);
+                    found = TaskOf(owner.lanes[lane], lane, owner.index);
             }
             return found;
         });
@@ -100,11 +100,11 @@ private:
     }
 
     // Takes each entry once, the oldest first.
-    Found TaskOf(WorkStealingDeque<TaskEntry> &deque, uint32_t lane, bool stolen) noexcept {
+    Found TaskOf(WorkStealingDeque<TaskEntry> &deque, uint32_t lane, uint32_t owner) noexcept {
         TaskEntry entry;
         for (uint64_t left = deque.Size(); left != 0 && deque.TakeOldest(entry); --left) {
             if (m_serving.Needs(entry.TheCounter())) {
-                ClaimEntry(m_worker, entry, LevelOf(lane), stolen);
+                ClaimEntry(m_worker, entry, LevelOf(lane), owner);
                 return {nullptr, true};
             }
             m_hasMoved = true;

@@ -95,9 +95,8 @@ WEFT_NOINLINE void EndPinned(Fiber *self, uint32_t outerPin) noexcept {
 }
 
 // Returns what a trace says of the next task of the worker's claim.
-Origin OriginOf(const Worker &worker, bool follows) noexcept {
-    const Claim &claim = worker.claim;
-    return {claim.counter, claim.taskId, claim.stolen ? worker.victim : kAnyWorker, follows};
+Origin OriginOf(const Claim &claim) noexcept {
+    return {claim.counter, claim.taskId, claim.stolen ? claim.owner : kAnyWorker};
 }
 
 // Runs one claimed task that is not part of a slice.
@@ -107,7 +106,7 @@ inline void RunClaimedTask(Fiber *self) noexcept {
     Counter *const counter = worker->claim.counter;
     const bool stolen = worker->claim.stolen && worker->scheduler->workerCount != 0;
     const Task task = worker->claim.single;
-    const Origin origin = kTraced ? OriginOf(*worker, false) : Origin{};
+    const Origin origin = kTraced ? OriginOf(worker->claim) : Origin{};
     worker->claim.Clear();
     if (WEFT_LIKELY(!stolen)) {
         CallTask<kTraced>(self, worker->taskScheduler, task, origin);
@@ -156,14 +155,21 @@ inline void RunSlice(Fiber *self) noexcept {
     const Task *next = begin;
     const Task *look = stopwatch.NextLook(begin, end);
     bool spent = false;
+    Task task{};
+    Origin origin = kTraced ? OriginOf(claim) : Origin{};
+    origin.endsLater = true;
     do {
-        const Task task = *next;
-        const Origin origin = kTraced ? OriginOf(*worker, next != begin) : Origin{};
-        if (kTraced) claim.taskId += claim.taskId != 0;
+        task = *next;
+        if (kTraced) {
+            origin.taskId = claim.taskId;
+            origin.follows = next != begin;
+            claim.taskId += claim.taskId != 0;
+        }
         claim.next = ++next;
         CallTask<kTraced>(self, taskScheduler, task, origin);
         if (WEFT_UNLIKELY(self->worker != worker || claim.first != first)) {
             // The task waited, and the rest of the claim went back to a lane then.
+            if (kTraced) TraceEnd(self, task, origin);
             NoteFinished(self->worker, counter, 1);
             return;
         }
@@ -174,6 +180,7 @@ inline void RunSlice(Fiber *self) noexcept {
             look = stopwatch.NextLook(begin, end);
         }
     } while (NothingUrgent(scheduler, worker) || GoesOn(worker, self->level.ThePriority()));
+    if (kTraced) TraceEnd(self, task, origin);
     NoteSlice(worker);
     if (!spent)
         // the time sets the size of the next claim

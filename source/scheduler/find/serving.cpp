@@ -34,7 +34,7 @@ bool Serving::ClimbFrom(const Fiber &fiber, const Counter *waited, const Step *b
     for (; frame != nullptr; frame = frame->outer) {
         if (Climb(frame->counter, below)) return true;
     }
-    return Climb(fiber.taskCounter, below);
+    return Climb(fiber.taskCounter.load(kRelaxed), below);  // the fiber does not run
 }
 
 bool Serving::ClimbOwner(uint32_t owner, const Step &step) noexcept {

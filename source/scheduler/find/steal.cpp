@@ -37,7 +37,7 @@ Found LentTask(Worker *worker, Worker *victim, Priority priority) noexcept {
         if (!CanRun(worker, ClassOf(lane)) ||
             victim->lanes[lane].StealIf(entry, isLent) != StealResult::Taken)
             continue;
-        ClaimEntry(worker, entry, {priority, level.Set()}, true);
+        ClaimEntry(worker, entry, {priority, level.Set()}, victim->index);
         return {nullptr, true};
     }
     return {};

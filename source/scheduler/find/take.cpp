@@ -37,7 +37,7 @@ Found OldestTask(Worker *worker, Worker *owner, uint32_t lane, WantedSlice wante
     const Lent lent{owner->lends.load(kRelaxed)};
     if (lent.IsOf(entry.TheCounter()) && MayRaise(*worker->scheduler, level))
         level = level.At(std::min(lent.ThePriority(), level.ThePriority()));
-    ClaimEntry(worker, entry, level, owner != worker);
+    ClaimEntry(worker, entry, level, owner->index);
     return {nullptr, true};
 }
 
@@ -46,7 +46,7 @@ Found NewestOf(Worker *worker, uint32_t lane) noexcept {
     if (!HoldsTask(worker, lane) || !MayRun(*worker, LevelOf(lane)) ||
         !CanRun(worker, ClassOf(lane)) || !worker->lanes[lane].Pop(entry))
         return {};
-    ClaimEntry(worker, entry, LevelOf(lane), false);
+    ClaimEntry(worker, entry, LevelOf(lane), worker->index);
     return {nullptr, true};
 }
 
@@ -83,7 +83,7 @@ bool FindOfCounter(Worker *worker, Counter *counter, StackClass most) noexcept {
             return newest.TheCounter() == counter;
         };
         if (!worker->lanes[lane].PopIf(entry, isWanted)) continue;
-        ClaimEntry(worker, entry, LevelOf(lane), false);
+        ClaimEntry(worker, entry, LevelOf(lane), worker->index);
         worker->claim.level = level;
         return true;
     }

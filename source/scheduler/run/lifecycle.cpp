@@ -138,7 +138,7 @@ Fiber *PrepareMain(Scheduler &scheduler, const TaskOptions &options) noexcept {
     const Label label = LabelInGroups(scheduler, nullptr, options);
     ClaimEntry(&worker,
                TaskEntry::Single({MainTask, &scheduler}, nullptr, label.name, label.Stack()),
-               label.TheLevel(), false);
+               label.TheLevel(), 0);
     worker.claim.pinned = options.worker == 0;
     return &scheduler.fibers[scheduler.pool.AcquireFiber(options.stack, 0)];
 }

@@ -8,6 +8,7 @@
 #include "platform/memory.h"
 #include "scheduler/run/worker_loop.h"
 #include "scheduler/state/check_options.h"
+#include "scheduler/state/debug_root.h"
 #include "scheduler/state/describe_fault.h"
 #include "scheduler/state/entry_gate.h"
 #include "scheduler/state/groups.h"
@@ -169,6 +170,7 @@ Scheduler *NewScheduler(TaskScheduler &taskScheduler, Status &status) noexcept {
     status = Status::OutOfMemory;
     if (scheduler == nullptr) return nullptr;
     scheduler->taskScheduler = &taskScheduler;
+    scheduler->debugRoot = DebugRootOfProcess();
     scheduler->options = options;
     SetDefaults(scheduler->options);
     scheduler->memory = memory;

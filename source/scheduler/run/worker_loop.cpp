@@ -67,9 +67,9 @@ void RunLoop(Fiber *self, StackClass stack) noexcept {
             TaskEntry entry;
             Level level;
             if (stack == StackClass::Small && FindPlain(worker, entry, level)) {
-                self->taskCounter = entry.TheCounter();
+                self->taskCounter.store(entry.TheCounter(), kRelaxed);  // for reports
                 if (entry.IsSlice()) {
-                    ClaimEntry(worker, entry, level, false);
+                    ClaimEntry(worker, entry, level, worker->index);
                     RunClaim(self);
                 } else {
                     RunEntry(self, entry, level);
@@ -120,7 +120,7 @@ void RunLoop(Fiber *self, StackClass stack) noexcept {
             }
         }
         if (worker->claim.stack == stack) {
-            self->taskCounter = worker->claim.counter;
+            self->taskCounter.store(worker->claim.counter, kRelaxed);  // for reports
             RunClaim(self);
             if (race::kFinder) ForRaceFinder(self, stack);
         } else if (!ContinueOn(self, worker->claim.stack)) {

@@ -21,7 +21,7 @@ Status BadOption(const SchedulerOptions &options, const char *hint, const char *
 
 constexpr uint32_t kMaxFibers = 1000000;  // for each stack class
 static_assert(2 * kMaxFibers + 1024 + WaitRecords::kMaxSpares < CounterWord::kMaxRecords,
-              "a counter names any of them");
+              "a counter must be able to name each record");
 
 template <class Number>
 Status OutOfRange(const SchedulerOptions &options, const char *hint, const char *name,

@@ -16,15 +16,18 @@
 #include "scheduler/state/scheduler_state.h"
 #include "weft/task_scheduler.h"
 
+#include <cstddef>
 #include <new>
 
 namespace weft::internal {
 
 /// Gives access to the private state of a TaskScheduler, and implements the gate.
 struct EntryGate {
+    /// For debuggers: where the state lies in a TaskScheduler.
+    static constexpr size_t StateOffset() noexcept { return offsetof(TaskScheduler, m_storage); }
     static SchedulerState &StateOf(TaskScheduler &scheduler) noexcept {
         static_assert(sizeof(SchedulerState) <= sizeof scheduler.m_storage,
-                      "the public class has room for it");
+                      "the storage in the public class is too small");
         return *std::launder(reinterpret_cast<SchedulerState *>(scheduler.m_storage));
     }
     static const SchedulerState &StateOf(const TaskScheduler &scheduler) noexcept {

@@ -25,7 +25,7 @@ Fiber &Fiber::operator=(Fiber &&other) noexcept {
 void Fiber::Reset(Start start, void *arg) noexcept {
     // The tops of the stacks have different distances from a page boundary. Otherwise all stacks
     // would compete for the same few cache sets.
-    static_assert(15 * 192 <= kColourBytes, "a colour fits");
+    static_assert(15 * 192 <= kColourBytes, "the largest colour must fit");
     const size_t colour = index % 16 * 192;
     context.Create(m_stackBottom, m_stackBytes - colour, start, arg);
     worker = nullptr;

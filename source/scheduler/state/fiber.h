@@ -61,7 +61,8 @@ public:
     /// tasks of the counter that it waits for run on top of it; the innermost frame names this
     /// counter.
     Counter *CounterOfTask() const noexcept {
-        return waits != nullptr ? waits->counter : taskCounter;
+        // relaxed: written by this thread, or published with the fiber
+        return waits != nullptr ? waits->counter : taskCounter.load(kRelaxed);
     }
     /// Returns how many bytes of the stack are left below the calling frame. The caller must run on
     /// this fiber.
@@ -93,9 +94,6 @@ public:
     Counter *carries = nullptr;
     // Only for a thread's own stack: a task runs on top of the host's code.
     bool runsTask = false;
-    // The counter of the task that the fiber's loop has begun, even if other tasks run on top of
-    // it.
-    Counter *taskCounter = nullptr;
     const WaitFrame *waits = nullptr;  // the innermost frame
     // The control words that the fiber's loop has taken from a worker.
     uint64_t floatingPoint = kNoControl;
@@ -104,10 +102,14 @@ public:
     // What the fiber is doing, for reports by other threads. So these are atomic; relaxed, because
     // nothing depends on them.
     env::Atomic<const char *> taskName{nullptr};
+    // The counter of the task that the fiber's loop has begun, even if other tasks run on top of
+    // it. Kept after the task has ended.
+    env::Atomic<Counter *> taskCounter{nullptr};
     env::Atomic<Counter *> waitsFor{nullptr};
     env::Atomic<bool> waitsForIdle{false};  // the task has called WaitIdle
 
 private:
+    friend struct DebugLayout;
     char *m_stackBottom = nullptr;
     size_t m_stackBytes = 0;
 };

@@ -37,7 +37,7 @@ struct TaskBlock : InboxItem {
 /// fill one cache line.
 template <uint32_t kTasks>
 struct alignas(64) TaskBlockOf : TaskBlock {
-    static_assert(alignof(Task) <= alignof(TaskBlock), "the tasks follow at once");
+    static_assert(alignof(Task) <= alignof(TaskBlock), "the tasks must directly follow the block");
     Task room[kTasks];
 };
 inline constexpr uint32_t kTasksPerBlock = 30;

@@ -43,6 +43,7 @@ public:
     constexpr bool operator!=(Level other) const noexcept { return m_bits != other.m_bits; }
 
 private:
+    friend struct DebugLayout;
     static constexpr uint32_t kPriorityBits = 2;
     uint8_t m_bits;
 };
@@ -94,6 +95,6 @@ struct Label {
     constexpr StackClass Stack() const noexcept { return ClassOf(lane); }
 };
 
-static_assert(kLanes <= 64 && kLevels <= 32, "a bit each");
+static_assert(kLanes <= 64 && kLevels <= 32, "each lane and each level needs a bit");
 
 }  // namespace weft::internal

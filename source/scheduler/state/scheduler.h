@@ -46,6 +46,8 @@ struct AnyWait {
     Counter done{0};  // the waiter waits for this counter
     // Number of counters on which the waiter has tried to put a record. Used by the waiter alone.
     uint32_t asked = 0;
+    // The waiter's array of these counters, and of those after them. For debuggers.
+    Counter *const *counters = nullptr;
     // The wait is for zero of one counter, so rescue.h may hand it a task. Published with the
     // record.
     bool isOne = false;
@@ -103,7 +105,7 @@ struct alignas(64) ClosureBlock {
     uint32_t index;                     // index in its pool
 };
 static_assert(sizeof(ClosureBlock) == 64 && alignof(ClosureBlock) >= kClosureAlignment,
-              "one line of the cache each");
+              "each block must be one cache line");
 
 /// A pool of task blocks. It holds up to 33 million, so in practice only memory limits it.
 template <uint32_t kTasks>
@@ -113,15 +115,16 @@ using TaskBlockPool = CachedPool<TaskBlockOf<kTasks>, 20>;
 /// ended.
 struct Scheduler {
     TaskScheduler *taskScheduler = nullptr;
+    const void *debugRoot = nullptr;  // see debug_root.h
     SchedulerOptions options;
-    Memory memory;                      // with the memory hooks of the options
-    uint64_t *masks = nullptr;          // a copy of Affinity::masks
-    env::ForkMark forkMark;             // holds `taskScheduler`; null in a child process
+    Memory memory;              // with the memory hooks of the options
+    uint64_t *masks = nullptr;  // a copy of Affinity::masks
+    env::ForkMark forkMark;     // holds `taskScheduler`; null in a child process
     // Points to options.trace. Null if there are neither a trace hook nor a recorder.
     const TraceHooks *trace = nullptr;
     TraceRings *recording = nullptr;  // of options.recorder
-    uint32_t workerCount = 0;           // threads of weft, and the caller of Run
-    uint32_t slotCount = 0;             // the workers, and the slots for attached threads
+    uint32_t workerCount = 0;         // threads of weft, and the caller of Run
+    uint32_t slotCount = 0;           // the workers, and the slots for attached threads
     Tuning tuning{};
     // The CPU of the thread that starts the workers. -1: workers begin where the system puts them.
     int32_t startCpu = -1;

@@ -48,7 +48,9 @@ public:
         return {reinterpret_cast<TaskFunction>(m_first & ~kIdByte),
                 reinterpret_cast<void *>(m_second)};
     }
-    const Task *First() const noexcept { return reinterpret_cast<const Task *>(m_first & ~kIdByte); }
+    const Task *First() const noexcept {
+        return reinterpret_cast<const Task *>(m_first & ~kIdByte);
+    }
     /// Returns the number of the first task, or 0 (state/trace.h).
     uint32_t TaskId() const noexcept {
         return static_cast<uint32_t>((m_first & kIdByte) >> kIdShift | (m_counter & kIdByte) >> 40 |
@@ -79,6 +81,7 @@ public:
     static constexpr uint64_t kMaxBatch = (uint64_t{1} << (64 - kCountBits)) - 1;
 
 private:
+    friend struct DebugLayout;
     TaskEntry(uint64_t first, uint64_t second, Counter *counter, const char *name,
               uint64_t flags) noexcept
         : m_first(first),
@@ -86,7 +89,7 @@ private:
           m_counter(reinterpret_cast<uint64_t>(counter) | flags),
           m_name(reinterpret_cast<uint64_t>(name)) {}
 
-    static_assert(alignof(Counter) >= 4, "two flags lie in a counter's address");
+    static_assert(alignof(Counter) >= 4, "two bits of a counter's address must be free for flags");
     static constexpr uint64_t kSlice = 1;
     static constexpr uint64_t kLarge = 2;
     static constexpr uint32_t kIdShift = 48;

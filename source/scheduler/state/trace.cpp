@@ -59,18 +59,42 @@ void EmitNow(Scheduler &scheduler, Worker *worker, TraceKind kind, TraceEvent &e
     worker->mustNotSubmit = mustNotSubmit;
 }
 
+namespace {
+
+// The way for a recorder alone. `kind`: see TaskRecord.
+void RecordTask(Fiber *self, uint32_t kind, uint64_t ticks, const Task &task,
+                const Origin &origin) noexcept {
+    const race::Unwatched unwatched;
+    const Worker &worker = *self->worker;
+    const Scheduler &scheduler = *worker.scheduler;
+    // relaxed: written by this thread
+    const char *const name = self->taskName.load(kRelaxed);
+    scheduler.recording->rings[worker.index].Put(
+        TaskRecord(kind, ticks, self->index, origin.stolenFrom,
+                   FullTaskId(scheduler, origin.taskId), name, task.function));
+}
+
+}  // namespace
+
+void TraceEnd(Fiber *self, const Task &task, const Origin &origin) noexcept {
+    if (self->worker->scheduler->trace->event == nullptr)
+        RecordTask(self, static_cast<uint32_t>(TraceKind::TaskEnd), self->worker->taskEnded, task,
+                   origin);
+}
+
 void TraceTask(Fiber *self, TraceKind kind, const Task &task, const Origin &origin) noexcept {
     Worker *const worker = self->worker;
     Scheduler &scheduler = *worker->scheduler;
-    const uint64_t ticks =
-        kind == TraceKind::TaskBegin && origin.follows ? worker->taskEnded : env::Ticks();
+    const bool follows = kind == TraceKind::TaskBegin && origin.follows;
+    const uint64_t ticks = follows ? worker->taskEnded : env::Ticks();
     worker->taskEnded = ticks;
+    if (scheduler.trace->event == nullptr) {
+        if (kind == TraceKind::TaskEnd && origin.endsLater) return;
+        return RecordTask(self, follows ? TraceRecords::kTaskNext : static_cast<uint32_t>(kind),
+                          ticks, task, origin);
+    }
     const uint64_t id = FullTaskId(scheduler, origin.taskId);
     const char *const name = self->taskName.load(kRelaxed);  // written by this thread
-    if (scheduler.trace->event == nullptr) {                 // the fast way, for a recorder alone
-        return scheduler.recording->rings[worker->index].Put(TaskRecord(
-            kind, ticks, self->index, origin.stolenFrom, id, name, task.function));
-    }
     TraceEvent event{};
     event.other = origin.stolenFrom;
     event.ticks = ticks;

@@ -44,8 +44,11 @@ struct Origin {
     Counter *counter;                  // counts the task; may be null
     uint32_t taskId;                   // what the queue has kept of its number
     uint32_t stolenFrom = kAnyWorker;  // the worker from which it was stolen
-    // The task begins at once after the end of another one: the time of that end is its begin.
+    // The task begins at once after the end of another one, whose `endsLater` was set.
     bool follows = false;
+    // Another task may follow at once. So a recorder gets one record for this end and that begin;
+    // if none follows, the caller calls TraceEnd.
+    bool endsLater = false;
 };
 
 /// Numbers of tasks. Each task of a run has its own, 64 bits wide; a queue keeps the lower
@@ -56,6 +59,9 @@ uint64_t FullTaskId(const Scheduler &scheduler, uint32_t id) noexcept;
 
 /// Tells that a task begins (TaskBegin) or has ended (TaskEnd) on this fiber.
 void TraceTask(Fiber *self, TraceKind kind, const Task &task, const Origin &origin) noexcept;
+
+/// Tells the end of a task whose `endsLater` was set, because no other task follows.
+void TraceEnd(Fiber *self, const Task &task, const Origin &origin) noexcept;
 
 /// Numbers the tasks, and tells that they are submitted. Returns what the queue keeps of the first
 /// number.

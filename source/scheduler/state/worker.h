@@ -44,11 +44,12 @@ struct Claim {
     const Task *end = nullptr;
     Counter *counter = nullptr;
     const char *name = nullptr;
-    uint64_t batch = 0;  // 0: not a slice
+    uint64_t batch = 0;   // 0: not a slice
     uint32_t taskId = 0;  // of the task at `next`; 0: tasks are not traced
     Level level;  // the level of the lane that it came from, or the level that its waiter lent it
     StackClass stack = StackClass::Small;
     bool stolen = false;
+    uint32_t owner = 0;  // the worker from whose deque it was taken
     bool pinned = false;
     bool hasRest = false;  // the rest of the slice lies in this worker's lane
 
@@ -125,7 +126,8 @@ struct Lent {
     }
 
 private:
-    static_assert(alignof(Counter) > kPriorities, "a priority lies in a counter's address");
+    static_assert(alignof(Counter) > kPriorities,
+                  "bits of a counter's address must be free for a priority");
     static constexpr uint64_t kPriorityMask = 3;
 };
 
@@ -167,8 +169,8 @@ struct alignas(kLineBytes) Worker {
     // Levels of fibers, and lanes, that this worker runs and that FindPlain does not look at.
     uint32_t specialFibers = 0;
     uint64_t specialLanes = 0;
-    uint64_t runsLanes = 0;  // lanes of the levels that it runs
-    uint64_t batches = 0;    // number of batches that this worker has submitted
+    uint64_t runsLanes = 0;                  // lanes of the levels that it runs
+    uint64_t batches = 0;                    // number of batches that this worker has submitted
     uint64_t taskIdNext = 0, taskIdEnd = 0;  // numbers of tasks for its submissions (trace.h)
     uint64_t taskEnded = 0;                  // ticks, in the last TaskEnd
     Aging aging;

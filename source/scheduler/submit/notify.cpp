@@ -72,8 +72,8 @@ namespace {
 constexpr uint32_t kLastOwner = OwnerOf(AnyWaits::kMaxItems - 1, kMaxOfAny);
 
 static_assert(IndexOf(kLastOwner) == AnyWaits::kMaxItems - 1 && CounterOf(kLastOwner) == kMaxOfAny,
-              "it has room for both");
-static_assert((kLastOwner & kThreadOwner) == 0, "it is told apart");
+              "an owner must hold both indices");
+static_assert((kLastOwner & kThreadOwner) == 0, "kThreadOwner must not overlap other owners");
 
 }  // namespace
 

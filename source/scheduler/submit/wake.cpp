@@ -74,7 +74,8 @@ void WakeWanted(Scheduler &scheduler, Worker *worker, uint32_t count, uint32_t s
     constexpr uint32_t kMax = 3;
     for (uint32_t i = 0; i < kMax && left != 0; ++i) {
         const uint32_t sleeper = scheduler.idle.TakeSleeper(HomeOf(worker));
-        if (sleeper == IdleSet::kNone) return i < missing ? WakeRestricted(scheduler, worker) : void();
+        if (sleeper == IdleSet::kNone)
+            return i < missing ? WakeRestricted(scheduler, worker) : void();
         const uint32_t part = (left + kMax - 1 - i) / (kMax - i);
         left -= part;
         scheduler.workers[sleeper].toWake = part - 1;  // published by Unpark
@@ -92,7 +93,8 @@ void WakeForGroups(Scheduler &scheduler, Worker *worker, uint32_t count, Level l
         if (sleeper == IdleSet::kNone)
             sleeper = scheduler.idle.TakeStarvedSleeper(HomeOf(worker), among);
         if (sleeper == IdleSet::kNone)
-            return level.ThePriority() != Priority::Low ? WakeRestricted(scheduler, worker) : void();
+            return level.ThePriority() != Priority::Low ? WakeRestricted(scheduler, worker)
+                                                        : void();
         Unpark(scheduler, worker, sleeper);
     }
 }

@@ -51,7 +51,8 @@ void FreeFiber(Worker *worker, Fiber *fiber) noexcept {
     // Both checks come after the release. A worker with a Large task and no fiber first shows the
     // notice, or counts itself in pinnedLarge, and then checks for a fiber.
     if (scheduler.notices.Has(Notices::kLargeWork)) WakeForFreeLarge(scheduler, worker);
-    if (scheduler.pinnedLarge.load(kSeqCst) != 0) WakeEverySleeper(scheduler, worker);  // [re-check]
+    if (scheduler.pinnedLarge.load(kSeqCst) != 0)
+        WakeEverySleeper(scheduler, worker);  // [re-check]
 }
 
 }  // namespace

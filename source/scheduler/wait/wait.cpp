@@ -70,7 +70,8 @@ WEFT_NOINLINE void Suspend(Fiber *self, Counter &counter, uint32_t value) noexce
     const Level level = self->level;
     for (TaskEntry handed; SuspendOrTake(self, counter, value, handed);) {
         const Awaits awaits(self, handed.TheCounter());
-        ClaimEntry(self->worker, handed, self->level, false);  // at the level that HandTo has set
+        // at the level that HandTo has set
+        ClaimEntry(self->worker, handed, self->level, self->worker->index);
         RunClaim(self);
         FlushPending(self->worker);
         self->level = level;
@@ -156,8 +157,7 @@ void Wait(Worker *worker, Counter &counter, uint32_t value, ResumeOn resume) noe
 
 // The fiber is on the counter's list while it still runs. That is safe, because it is pinned.
 void Block(Fiber *self, Counter &counter, uint32_t value) noexcept {
-    if (IsSatisfied(counter, value))
-        return TraceWait(self, TraceKind::Satisfied, &counter, value);
+    if (IsSatisfied(counter, value)) return TraceWait(self, TraceKind::Satisfied, &counter, value);
     Worker *worker = self->worker;
     UnclaimRest(worker);
     StopLending(worker);

@@ -38,6 +38,7 @@ uint32_t Begin(Scheduler &scheduler, Worker *worker, uint32_t count, Counter *co
         wait.first.store(~0u, kRelaxed);
         RaiseCounter(scheduler, wait.done, 1);
         wait.asked = 0;
+        wait.counters = counters;
         wait.isOne = count == 1 && value == 0;
         for (uint32_t i = 0; i < count && complete && wait.first.load(kRelaxed) == ~0u; ++i) {
             wait.asked = i + 1;

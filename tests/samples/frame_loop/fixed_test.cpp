@@ -14,7 +14,7 @@ constexpr double kFullCircle = 4294967296.0, kTwoPi = 6.283185307179586;
 
 }  // namespace
 
-TEST_CASE("frame_loop: the integer sine is the sine", "[frame_loop]") {
+TEST_CASE("frame_loop: the integer sine is close to the real one", "[frame_loop]") {
     for (int64_t angle = 0; angle < (int64_t{1} << 32); angle += 1 << 18) {
         const double radians = static_cast<double>(angle) / kFullCircle * kTwoPi;
         REQUIRE(std::abs(static_cast<double>(Sine(static_cast<Angle>(angle))) -
@@ -24,7 +24,7 @@ TEST_CASE("frame_loop: the integer sine is the sine", "[frame_loop]") {
     }
 }
 
-TEST_CASE("frame_loop: the direction of a vector is found in all quadrants", "[frame_loop]") {
+TEST_CASE("frame_loop: the direction of a vector is right in all quadrants", "[frame_loop]") {
     CHECK(AngleOf(0, 0) == 0);
     CHECK(AngleOf(kOne, 0) == 0);
     CHECK(AngleOf(0, kOne) == kQuarterTurn);

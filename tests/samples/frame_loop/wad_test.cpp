@@ -11,7 +11,7 @@
 using namespace frame_loop;
 using test::SmallWad;
 
-TEST_CASE("frame_loop: what is no WAD is refused with a message", "[frame_loop]") {
+TEST_CASE("frame_loop: a file that is not a WAD is refused with a message", "[frame_loop]") {
     Wad wad;
     CHECK(ParseWad({}, &wad).find("not a WAD") == 0);
     CHECK(ParseWad({'I', 'W', 'A', 'D'}, &wad).find("not a WAD") == 0);
@@ -24,7 +24,7 @@ TEST_CASE("frame_loop: what is no WAD is refused with a message", "[frame_loop]"
 }
 
 #if !defined(__SANITIZE_THREAD__)  // one thread, and too slow
-TEST_CASE("frame_loop: a truncated WAD is refused wherever it ends", "[frame_loop]") {
+TEST_CASE("frame_loop: a truncated WAD is refused", "[frame_loop]") {
     const SmallWad small(test::Freedoom(), "E1M1");
     REQUIRE(small.Try(small.m_file) == "");
     for (const size_t bytes : {size_t{3}, size_t{11}, size_t{12}, small.m_levelBytes,
@@ -50,7 +50,7 @@ TEST_CASE("frame_loop: a truncated lump of a level is refused by name", "[frame_
     }
 }
 
-TEST_CASE("frame_loop: random damage to a level never does harm", "[frame_loop]") {
+TEST_CASE("frame_loop: a randomly damaged level is refused or does not crash", "[frame_loop]") {
     const SmallWad small(test::Freedoom(), "E1M1");
     std::mt19937 random(1);
     int refused = 0;

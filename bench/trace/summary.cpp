@@ -1,0 +1,297 @@
+// Implements summary.h.
+#include "trace/summary.h"
+
+#include "trace/output.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+namespace trace {
+
+namespace {
+
+// With fewer frames nothing is known of what is usual.
+constexpr size_t kFewFrames = 8;
+
+using FrameCauses = std::vector<std::vector<CauseTime>>;  // for each frame
+
+FrameCauses CausesOfFrames(const Timeline &timeline) {
+    FrameCauses causes;
+    causes.reserve(timeline.frames.size());
+    for (const Frame &frame : timeline.frames)
+        causes.push_back(Causes(timeline, CriticalPath(timeline, frame)));
+    return causes;
+}
+
+// The median time of each cause over all frames.
+class Usual {
+public:
+    explicit Usual(const FrameCauses &frames) : m_frames(frames.size()) {
+        for (const std::vector<CauseTime> &causes : frames) {
+            for (const CauseTime &time : causes) m_times[time.cause].push_back(time.ns);
+        }
+        // frames without the cause count as 0
+        for (auto &[cause, times] : m_times) {
+            times.resize(m_frames, 0);
+            std::sort(times.begin(), times.end());
+        }
+    }
+    int64_t Of(const Cause &cause) const {
+        if (m_frames < kFewFrames) return kUnknown;
+        const auto found = m_times.find(cause);
+        return found != m_times.end() ? Percentile(found->second, 50) : 0;
+    }
+
+private:
+    size_t m_frames;
+    std::map<Cause, std::vector<int64_t>> m_times;
+};
+
+LateFrame Explain(const Frame &frame, const std::vector<CauseTime> &causes, const Usual &usual) {
+    LateFrame late{frame, {{Idle::Unknown, 0}, 0, 0}, kUnknown};
+    int64_t most = INT64_MIN;
+    for (const CauseTime &time : causes) {
+        const int64_t usually = usual.Of(time.cause);
+        const int64_t excess = usually == kUnknown ? time.ns : time.ns - usually;
+        if (excess <= most) continue;
+        most = excess;
+        late.cause = time;
+        late.usual = usually;
+    }
+    return late;
+}
+
+std::vector<TaskRow> TaskRows(const Timeline &timeline) {
+    struct Times {
+        std::vector<int64_t> runs, queued;
+        int64_t longestWait = 0;
+    };
+    std::map<uint32_t, Times> byName;
+    for (const Task &task : timeline.tasks) {
+        const bool isShown = task.kind == Task::Kind::Task || task.kind == Task::Kind::Call;
+        if (!isShown || !task.isBeginKnown || !task.isEndKnown) continue;
+        Times &times = byName[task.name];
+        times.runs.push_back(task.run);
+        times.longestWait = std::max(times.longestWait, task.longestWait);
+        if (task.submission != kNone) {
+            const int64_t submitted = timeline.submissions[task.submission].ns;
+            times.queued.push_back(std::max<int64_t>(task.begin - submitted, 0));
+        }
+    }
+    std::vector<TaskRow> rows;
+    for (auto &[name, times] : byName) {
+        std::sort(times.runs.begin(), times.runs.end());
+        std::sort(times.queued.begin(), times.queued.end());
+        TaskRow row{name, times.runs.size(), 0, 0, 0, 0, times.longestWait, kUnknown, kUnknown};
+        for (const int64_t run : times.runs) row.total += run;
+        row.p50 = Percentile(times.runs, 50);
+        row.p99 = Percentile(times.runs, 99);
+        row.max = times.runs.back();
+        if (!times.queued.empty()) {
+            row.queued50 = Percentile(times.queued, 50);
+            row.queued99 = Percentile(times.queued, 99);
+        }
+        rows.push_back(row);
+    }
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const TaskRow &a, const TaskRow &b) { return a.total > b.total; });
+    return rows;
+}
+
+std::vector<WorkerRow> WorkerRows(const Timeline &timeline) {
+    std::vector<WorkerRow> rows;
+    for (uint32_t slot = 0; slot < timeline.slots; ++slot) {
+        const std::vector<Segment> &segments = timeline.segments[slot];
+        const std::vector<Park> &parks = timeline.ParksOf(slot);
+        if (slot >= timeline.workers && segments.empty() && parks.empty()) continue;
+        WorkerRow row{slot, 0, timeline.until - timeline.from, 0, 0};
+        for (const Segment &segment : segments) row.busy += segment.end - segment.begin;
+        for (const Park &park : parks) {
+            row.asleep += park.end - park.begin;
+            row.asleepWithWork += timeline.TimeWithWork(park.begin, park.end);
+        }
+        row.searching = std::max<int64_t>(row.searching - row.busy - row.asleep, 0);
+        rows.push_back(row);
+    }
+    return rows;
+}
+
+double Ms(int64_t ns) { return static_cast<double>(ns) * 1e-6; }
+double Us(int64_t ns) { return static_cast<double>(ns) * 1e-3; }
+
+void PrintFrames(const Timeline &timeline, int64_t budget, const Summary &summary,
+                 std::ostream &out) {
+    if (summary.frames.empty()) {
+        out << "\nno frames: mark them with weft::MarkFrame, or use a FramePipeline\n";
+        return;
+    }
+    Print(out, "\n%zu frames: p50 %.3f, p95 %.3f, p99 %.3f, max %.3f ms\n", summary.frames.size(),
+          Ms(Percentile(summary.frames, 50)), Ms(Percentile(summary.frames, 95)),
+          Ms(Percentile(summary.frames, 99)), Ms(summary.frames.back()));
+    if (budget != 0) {
+        Print(out, "%llu over the budget of %.3f ms\n",
+              static_cast<unsigned long long>(summary.over), Ms(budget));
+    }
+    constexpr size_t kMost = 20;
+    for (size_t i = 0; i < summary.late.size() && i < kMost; ++i) {
+        const LateFrame &late = summary.late[i];
+        Print(out, "  frame %u took %.3f ms: %s, %.3f ms on the critical path", late.frame.number,
+              Ms(late.frame.Length()), NameOf(timeline, late.cause.cause).c_str(),
+              Ms(late.cause.ns));
+        const bool isOne = late.cause.longest == late.cause.ns, hasUsual = late.usual != kUnknown;
+        if (!isOne) Print(out, " (at once %.3f%s", Ms(late.cause.longest), hasUsual ? ", " : ")");
+        if (hasUsual) Print(out, "%susually %.3f)", isOne ? " (" : "", Ms(late.usual));
+        out << '\n';
+    }
+    if (summary.late.size() > kMost) Print(out, "  and %zu more\n", summary.late.size() - kMost);
+}
+
+void PrintTasks(const Timeline &timeline, const Summary &summary, std::ostream &out) {
+    if (summary.tasks.empty()) return;
+    Print(out, "\n%-28s %9s %11s %9s %9s %9s %9s %10s %10s\n", "tasks (us)", "count", "total",
+          "p50", "p99", "max", "wait max", "queued p50", "queued p99");
+    for (const TaskRow &row : summary.tasks) {
+        const std::string &name = timeline.names[row.name];
+        Print(out, "%-28s %9llu %11.1f %9.1f %9.1f %9.1f %9.1f",
+              name.empty() ? "(no name)" : name.c_str(), static_cast<unsigned long long>(row.count),
+              Us(row.total), Us(row.p50), Us(row.p99), Us(row.max), Us(row.longestWait));
+        if (row.queued50 != kUnknown)
+            Print(out, " %10.1f %10.1f\n", Us(row.queued50), Us(row.queued99));
+        else
+            Print(out, " %10s %10s\n", "?", "?");
+    }
+}
+
+void PrintWorkers(const Timeline &timeline, const Summary &summary, std::ostream &out) {
+    const double length = static_cast<double>(timeline.until - timeline.from);
+    if (summary.workers.empty() || length <= 0) return;
+    Print(out, "\n%-28s %9s %11s %9s %20s\n", "workers", "busy", "searching", "asleep",
+          "asleep despite work");
+    for (const WorkerRow &row : summary.workers) {
+        const auto share = [&](int64_t ns) { return 100 * static_cast<double>(ns) / length; };
+        Print(out, "%-28s %8.1f%% %10.1f%% %8.1f%% %19.1f%%\n",
+              timeline.NameOfActor(row.slot).c_str(), share(row.busy), share(row.searching),
+              share(row.asleep), share(row.asleepWithWork));
+    }
+}
+
+// The frames in the middle of all frames, by length.
+std::vector<size_t> MiddleFrames(const Timeline &timeline) {
+    std::vector<size_t> frames(timeline.frames.size());
+    for (size_t i = 0; i < frames.size(); ++i) frames[i] = i;
+    std::stable_sort(frames.begin(), frames.end(), [&](size_t a, size_t b) {
+        return timeline.frames[a].Length() < timeline.frames[b].Length();
+    });
+    const size_t count = frames.size(), outside = (count - std::min<size_t>(count, 1)) * 2 / 5;
+    return {frames.begin() + static_cast<ptrdiff_t>(outside),
+            frames.end() - static_cast<ptrdiff_t>(outside)};
+}
+
+// Adds the mean time of each cause in the frames in the middle.
+void AddMeans(const Timeline &timeline, int64_t Difference::*side,
+              std::map<std::string, Difference> &differences) {
+    const std::vector<size_t> frames = MiddleFrames(timeline);
+    std::map<Cause, int64_t> sums;
+    for (const size_t frame : frames) {
+        for (const CauseTime &time :
+             Causes(timeline, CriticalPath(timeline, timeline.frames[frame])))
+            sums[time.cause] += time.ns;
+    }
+    for (const auto &[cause, sum] : sums) {
+        const std::string name = NameOf(timeline, cause);
+        Difference &difference = differences.emplace(name, Difference{name, 0, 0}).first->second;
+        difference.*side += sum / static_cast<int64_t>(frames.size());
+    }
+}
+
+int64_t MedianFrame(const Timeline &timeline) {
+    std::vector<int64_t> lengths;
+    for (const Frame &frame : timeline.frames) lengths.push_back(frame.Length());
+    std::sort(lengths.begin(), lengths.end());
+    return Percentile(lengths, 50);
+}
+
+}  // namespace
+
+int64_t Percentile(const std::vector<int64_t> &sorted, uint32_t percent) {
+    if (sorted.empty()) return 0;
+    return sorted[std::max<size_t>((sorted.size() * percent + 99) / 100, 1) - 1];
+}
+
+Summary Summarize(const Timeline &timeline, int64_t budget) {
+    Summary summary;
+    const FrameCauses causes = CausesOfFrames(timeline);
+    const Usual usual(causes);
+    std::vector<size_t> longest(timeline.frames.size());
+    for (size_t i = 0; i < timeline.frames.size(); ++i) {
+        longest[i] = i;
+        summary.frames.push_back(timeline.frames[i].Length());
+    }
+    std::sort(summary.frames.begin(), summary.frames.end());
+    std::stable_sort(longest.begin(), longest.end(), [&](size_t a, size_t b) {
+        return timeline.frames[a].Length() > timeline.frames[b].Length();
+    });
+    for (const size_t i : longest) {
+        const Frame &frame = timeline.frames[i];
+        const bool isOver = budget != 0 && frame.Length() > budget;
+        summary.over += isOver;
+        if (isOver || (budget == 0 && summary.late.size() < 3))
+            summary.late.push_back(Explain(frame, causes[i], usual));
+    }
+    summary.tasks = TaskRows(timeline);
+    summary.workers = WorkerRows(timeline);
+    return summary;
+}
+
+void PrintSummary(const Recording &recording, const Timeline &timeline, int64_t budget,
+                  const Summary &summary, std::ostream &out) {
+    Print(out, "%zu events of %.3f ms, %u workers\n", recording.events.size(),
+          Ms(timeline.until - timeline.from), recording.workers);
+    for (const std::string &remark : recording.remarks) out << "note: " << remark << '\n';
+    if (timeline.isCoarse)
+        out << "note: Tasks are nested very deeply. Not all slices of the outer ones are shown.\n";
+    PrintFrames(timeline, budget, summary, out);
+    PrintTasks(timeline, summary, out);
+    PrintWorkers(timeline, summary, out);
+}
+
+Comparison Compare(const Timeline &before, const Timeline &after) {
+    Comparison comparison;
+    comparison.before = MedianFrame(before);
+    comparison.after = MedianFrame(after);
+    std::map<std::string, Difference> differences;
+    AddMeans(before, &Difference::before, differences);
+    AddMeans(after, &Difference::after, differences);
+    for (const auto &[name, difference] : differences) comparison.differences.push_back(difference);
+    std::stable_sort(comparison.differences.begin(), comparison.differences.end(),
+                     [](const Difference &a, const Difference &b) {
+                         return std::abs(a.after - a.before) > std::abs(b.after - b.before);
+                     });
+    return comparison;
+}
+
+void PrintComparison(const Comparison &comparison, std::ostream &out) {
+    if (comparison.before == 0 || comparison.after == 0)
+        out << "A recording without frames cannot be compared: mark them with weft::MarkFrame.\n";
+    Print(out, "%-44s %10s %10s %10s\n", "ms a frame", "before", "after", "change");
+    const auto row = [&](const std::string &name, int64_t before, int64_t after) {
+        Print(out, "%-44s %10.3f %10.3f %+10.3f\n", name.c_str(), Ms(before), Ms(after),
+              Ms(after - before));
+    };
+    row("median frame", comparison.before, comparison.after);
+    constexpr size_t kMost = 20;
+    int64_t before = 0, after = 0;
+    for (size_t i = 0; i < comparison.differences.size(); ++i) {
+        const Difference &difference = comparison.differences[i];
+        if (i < kMost) {
+            row(difference.name, difference.before, difference.after);
+        } else {
+            before += difference.before;
+            after += difference.after;
+        }
+    }
+    if (comparison.differences.size() > kMost) row("(others)", before, after);
+}
+
+}  // namespace trace

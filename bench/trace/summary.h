@@ -1,0 +1,73 @@
+// What a terminal or a CI run shows of a recording: frames and why they were late, tasks by name,
+// workers. And what explains the difference between two recordings.
+#pragma once
+
+#include "trace/critical_path.h"
+#include "trace/timeline.h"
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace trace {
+
+/// A frame, and the first cause of its length: what took the most time on its critical path, over
+/// what it usually takes there.
+struct LateFrame {
+    Frame frame;
+    CauseTime cause;
+    int64_t usual;  // the median of the cause over all frames; kUnknown if there are few frames
+};
+
+/// The tasks of one name. Times in nanoseconds, without waits and without tasks that ran on top.
+struct TaskRow {
+    uint32_t name;
+    uint64_t count;
+    int64_t total, p50, p99, max;
+    int64_t longestWait;
+    int64_t queued50, queued99;  // from submission to begin; kUnknown if there is no submission
+};
+
+/// What one worker did, in nanoseconds.
+struct WorkerRow {
+    uint32_t slot;
+    int64_t busy, searching, asleep;
+    int64_t asleepWithWork;  // part of `asleep`: something could have begun
+};
+
+struct Summary {
+    std::vector<int64_t> frames;  // lengths, in ascending order
+    uint64_t over = 0;            // frames over the budget
+    std::vector<LateFrame> late;  // these; without a budget the three longest; the longest first
+    std::vector<TaskRow> tasks;   // the largest total first
+    std::vector<WorkerRow> workers;
+};
+
+/// `budget`: nanoseconds that a frame may take; 0 if there is none.
+Summary Summarize(const Timeline &timeline, int64_t budget);
+
+void PrintSummary(const Recording &recording, const Timeline &timeline, int64_t budget,
+                  const Summary &summary, std::ostream &out);
+
+/// What a cause contributes to the median frame of two recordings, in nanoseconds a frame.
+struct Difference {
+    std::string name;
+    int64_t before, after;
+};
+
+struct Comparison {
+    int64_t before = 0, after = 0;        // length of the median frame
+    std::vector<Difference> differences;  // the largest first
+};
+
+/// Compares the frames around the medians: the fifth of all frames that is in the middle. The
+/// differences add up to the difference of the mean lengths of these frames.
+Comparison Compare(const Timeline &before, const Timeline &after);
+
+void PrintComparison(const Comparison &comparison, std::ostream &out);
+
+/// Returns the value that `percent` of the sorted values do not exceed.
+int64_t Percentile(const std::vector<int64_t> &sorted, uint32_t percent);
+
+}  // namespace trace

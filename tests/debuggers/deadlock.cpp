@@ -1,0 +1,192 @@
+// What tests/debuggers.sh looks at in gdb and lldb. The program says "stuck" when all is in place.
+//
+//     deadlock          five tasks wait for each other in a circle; the loader waits for a counter
+//                       that nobody will lower; others wait behind these two. Until it is killed.
+//     deadlock abort    the same, but it aborts, for a core dump
+//     deadlock busy     waits of several kinds, whose ends are still to come: a task runs, tasks
+//                       are queued, pinned, or begin later. Until it is killed.
+#include <weft/deferred.h>
+#include <weft/sync/mutex.h>
+#include <weft/task_scheduler.h>
+#include <weft/time.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#if defined(__linux__)
+#include <sys/prctl.h>
+#endif
+
+#if defined(__GNUC__)
+#define NOINLINE __attribute__((noinline))
+#else
+#define NOINLINE __declspec(noinline)
+#endif
+
+struct Link {
+    weft::Counter *next;
+    int id;
+};
+
+// The test looks for these names, so nothing here is in a namespace.
+weft::Counter g_done[5];
+weft::Counter g_never(1);
+weft::Counter g_loaded;
+weft::Counter g_later;
+weft::Counter g_crumbs;
+weft::Counter g_pinned;
+weft::Counter g_timed;
+weft::Counter g_rest;
+static Link g_links[5];
+static std::atomic<int> g_ready{0};
+
+static weft::TaskOptions Named(const char *name) {
+    weft::TaskOptions options;
+    options.name = name;
+    return options;
+}
+
+NOINLINE void WaitForNeighbour(weft::TaskScheduler *scheduler, const Link &link, int depth) {
+    volatile int local = depth * 100 + link.id;
+    if (depth > 0) {
+        WaitForNeighbour(scheduler, link, depth - 1);
+    } else {
+        g_ready.fetch_add(1);
+        scheduler->WaitForCounter(link.next);
+    }
+    local = local + 1;  // no tail call
+}
+
+NOINLINE void Eat(weft::TaskScheduler *scheduler, void *arg) {
+    WaitForNeighbour(scheduler, *static_cast<Link *>(arg), 2);
+    static_cast<Link *>(arg)->id = -1;
+}
+
+NOINLINE void Load(weft::TaskScheduler *scheduler, void *arg) {
+    g_ready.fetch_add(1);
+    scheduler->WaitForCounter(&g_never);
+    ++*static_cast<int *>(arg);
+}
+
+NOINLINE void Nothing(weft::TaskScheduler *, void *) {}
+
+static void Deadlock(weft::TaskScheduler *scheduler, void *) {
+    static const char *const names[5] = {"eater0", "eater1", "eater2", "eater3", "eater4"};
+    // All counters are raised before the first task waits.
+    for (weft::Counter &done : g_done) scheduler->IncrementCounter(&done);
+    for (int i = 0; i < 5; ++i) {
+        g_links[i] = {&g_done[(i + 1) % 5], i};
+        const weft::Task task{Eat, &g_links[i]};
+        scheduler->AddTasks(1, &task, &g_done[i], Named(names[i]));
+    }
+    for (weft::Counter &done : g_done) scheduler->DecrementCounter(&done);
+
+    static int loads = 0;
+    const weft::Task loader{Load, &loads};
+    scheduler->AddTasks(1, &loader, &g_loaded, Named("loader"));
+    weft::AddTaskAfter(*scheduler, &g_loaded, 0, {Nothing, nullptr}, &g_later, Named("saver"));
+    scheduler->WaitForCounter(&g_loaded);
+}
+
+static weft::Mutex *g_mutex = nullptr;
+
+NOINLINE void LockMutex(weft::TaskScheduler *, void *) {
+    g_ready.fetch_add(1);
+    const std::lock_guard<weft::Mutex> lock(*g_mutex);
+}
+
+NOINLINE void WaitForLong(weft::TaskScheduler *scheduler, void *) {
+    g_ready.fetch_add(1);
+    weft::WaitForCounterFor(*scheduler, &g_never, std::chrono::hours(1));
+}
+
+NOINLINE void Spin(weft::TaskScheduler *scheduler, void *arg) {
+    const std::vector<weft::Task> crumbs(40, weft::Task{Nothing, arg});
+    scheduler->AddTasks(40, crumbs.data(), &g_crumbs, Named("crumb"));
+    weft::TaskOptions pinned = Named("pinned");
+    pinned.worker = 0;
+    scheduler->AddTasks(2, crumbs.data(), &g_pinned, pinned);
+    weft::AddTaskAt(*scheduler, weft::Now() + std::chrono::hours(1), crumbs[0], &g_timed,
+                    Named("timed"));
+    g_ready.fetch_add(1);
+    for (volatile bool forever = true; forever;) {
+    }
+}
+
+static void Busy(weft::TaskScheduler *scheduler, void *) {
+    g_mutex->lock();
+    const weft::Task locker{LockMutex, nullptr}, sleeper{WaitForLong, nullptr};
+    scheduler->AddTasks(1, &locker, &g_rest, Named("locker"));
+    scheduler->AddTasks(1, &sleeper, &g_rest, Named("sleeper"));
+    while (g_ready.load() != 2) scheduler->Yield();
+    const weft::Task spinner{Spin, nullptr};
+    weft::Counter spun;
+    scheduler->AddTasks(1, &spinner, &spun, Named("spinner"));
+    scheduler->WaitForCounter(&spun);
+    g_mutex->unlock();
+}
+
+#if defined(__linux__)
+// Returns how many threads of this process run or want to, without the caller.
+static int RunningThreads() {
+    int running = -1;
+    for (const auto &task : std::filesystem::directory_iterator("/proc/self/task")) {
+        std::ifstream file(task.path() / "stat");
+        std::string line;
+        std::getline(file, line);
+        const size_t name = line.rfind(')');  // the state comes after the name
+        running += name != std::string::npos && line[name + 2] == 'R';
+    }
+    return running;
+}
+#endif
+
+// Returns when all other threads but `running` sleep, a few times in a row: then all tasks that
+// wait have left their threads.
+static void WaitUntilAsleep(int running) {
+    for (int times = 0; times < 10; ++times) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+#if defined(__linux__)
+        if (RunningThreads() > running) times = 0;
+#endif
+    }
+}
+
+int main(int argc, char **argv) {
+#if defined(__linux__)
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);  // any debugger may attach
+#endif
+    const auto is = [&](const char *word) { return argc > 1 && std::strcmp(argv[1], word) == 0; };
+    const bool busy = is("busy");
+    weft::SchedulerOptions options;
+    options.workers = busy ? 1 : 3;
+    options.onReport = [](const weft::Report &, void *) {};  // it stalls: that is the point
+    weft::TaskScheduler scheduler(options);
+    weft::Mutex mutex(scheduler);
+    g_mutex = &mutex;
+    if (scheduler.Start() != weft::Status::Ok) return 1;
+    const weft::Task main{busy ? Busy : Deadlock, nullptr};
+    scheduler.AddTasks(1, &main, nullptr, Named("main"));
+    while (g_ready.load() != (busy ? 3 : 6)) std::this_thread::yield();
+
+    std::vector<std::thread> threads;
+    std::vector<weft::Counter *> counters = {&g_later};
+    if (busy) counters = {&g_crumbs, &g_pinned, &g_timed};
+    for (weft::Counter *counter : counters)
+        threads.emplace_back([&, counter] { scheduler.WaitForCounter(counter); });
+    WaitUntilAsleep(busy ? 1 : 0);
+    std::puts("stuck");
+    std::fflush(stdout);
+    if (is("abort")) std::abort();
+    for (std::thread &thread : threads) thread.join();
+    return 0;
+}

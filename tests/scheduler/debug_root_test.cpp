@@ -1,0 +1,357 @@
+// Reads a scheduler as a debugger does: by weft_debug_root alone.
+#include "scheduler/state/debug_root.h"
+
+#include "platform/compiler.h"
+#include "platform/sanitizers.h"
+#include "scheduler/state/scheduler.h"
+#include "support/scheduler_run.h"
+#include "weft/time.h"
+
+#include <cstring>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#if defined(__linux__)
+#include <boost/context/detail/fcontext.hpp>
+#endif
+
+using namespace weft;
+using namespace weft::internal;
+
+namespace {
+
+uint64_t Field(const std::string &name) {
+    for (uint32_t i = 0; i < weft_debug_root.fieldCount; ++i) {
+        if (name == weft_debug_root.fields[i].name) return weft_debug_root.fields[i].value;
+    }
+    FAIL("no field " << name);
+    return 0;
+}
+
+// A debugger does not care whether memory is poisoned for AddressSanitizer.
+template <class T>
+WEFT_NOINLINE WEFT_NO_ASAN T Read(uintptr_t address) {
+    return *reinterpret_cast<const volatile T *>(address);
+}
+uintptr_t Word(uintptr_t object, const std::string &field) {
+    return Read<uintptr_t>(object + Field(field));
+}
+
+// The addresses of all schedulers in the table.
+std::set<uintptr_t> Schedulers() {
+    std::set<uintptr_t> found;
+    const auto table = reinterpret_cast<uintptr_t>(weft_debug_root.schedulers);
+    for (uint32_t i = 0; i < weft_debug_root.schedulersCount; ++i) {
+        const uintptr_t scheduler = Word(table + i * Field("tag.size"), "tag.scheduler");
+        if (scheduler != 0) found.insert(scheduler);
+    }
+    return found;
+}
+
+// The address of the fiber whose task has this name, or 0.
+uintptr_t FiberNamed(uintptr_t scheduler, const char *name) {
+    const uintptr_t fibers = Word(scheduler, "scheduler.fibers");
+    const uint32_t count = Read<uint32_t>(scheduler + Field("scheduler.smallFibers")) +
+                           Read<uint32_t>(scheduler + Field("scheduler.largeFibers"));
+    for (uint32_t i = 0; i < count; ++i) {
+        const uintptr_t fiber = fibers + i * Field("fiber.size");
+        const auto *text = reinterpret_cast<const char *>(Word(fiber, "fiber.taskName"));
+        if (text != nullptr && std::strcmp(text, name) == 0) return fiber;
+    }
+    return 0;
+}
+
+// The owners of the wait records of a counter.
+std::vector<uint32_t> WaitersOf(uintptr_t scheduler, uintptr_t counter) {
+    std::vector<uint32_t> owners;
+    const uintptr_t records = Word(scheduler, "scheduler.records");
+    uint64_t head = Read<uint64_t>(counter) / Field("counter.headOne") & Field("counter.headMask");
+    while (head != 0 && head <= Read<uint32_t>(scheduler + Field("scheduler.recordCount"))) {
+        const uintptr_t record = records + (head - 1) * Field("record.size");
+        owners.push_back(Read<uint32_t>(record + Field("record.owner")));
+        head = Read<uint32_t>(record + Field("record.next"));
+    }
+    return owners;
+}
+
+}  // namespace
+
+TEST_CASE("debug root: says what it is, and its names are whole and there once", "[debug_root]") {
+    CHECK(std::string(weft_debug_root.magic) == "weft debug root");
+    CHECK(weft_debug_root.self == &weft_debug_root);
+    CHECK(weft_debug_root.version == 1);
+    CHECK(weft_debug_root.pointerBytes == sizeof(void *));
+    CHECK(weft_debug_root.fieldBytes == sizeof(NamedValue));
+    CHECK(std::string(weft_debug_root.library).substr(0, 2) == "0.");
+    std::set<std::string> names;
+    for (uint32_t i = 0; i < weft_debug_root.fieldCount; ++i) {
+        const char *name = weft_debug_root.fields[i].name;
+        CHECK(std::memchr(name, 0, sizeof NamedValue::name) != nullptr);
+        CHECK(name[0] != 0);
+        CHECK(names.insert(name).second);
+    }
+    CHECK(names.size() > 100);
+}
+
+TEST_CASE("debug root: has a scheduler from its start to its end", "[debug_root]") {
+    const std::set<uintptr_t> before = Schedulers();
+    {
+        TaskScheduler first(test::Options(1)), second(test::Options(1));
+        REQUIRE(first.Start() == Status::Ok);
+        CHECK(Schedulers().size() == before.size() + 1);
+        REQUIRE(second.Start() == Status::Ok);
+        std::set<uintptr_t> seen;
+        for (const uintptr_t scheduler : Schedulers())
+            seen.insert(Word(scheduler, "scheduler.taskScheduler"));
+        CHECK(seen.count(reinterpret_cast<uintptr_t>(&first)) == 1);
+        CHECK(seen.count(reinterpret_cast<uintptr_t>(&second)) == 1);
+        first.Stop();
+        CHECK(Schedulers().size() == before.size() + 1);
+        second.Stop();
+    }
+    CHECK(Schedulers() == before);
+}
+
+TEST_CASE("debug root: tells what a fiber waits for, and which counter its task lowers",
+          "[debug_root][one_worker]") {
+    test::Runner runner(test::Options(1));
+    Counter awaited(3), counted;
+    uint64_t value = 0, target = 0;
+    uintptr_t waitsFor = 0, taskCounter = 0;
+    std::vector<uint32_t> waiters;
+    uint32_t index = ~0u;
+    const auto status = runner.Run([&](TaskScheduler &scheduler) {
+        const auto wait = [&](TaskScheduler *inner) { inner->WaitForCounter(&awaited, 1); };
+        const Task task = MakeTask(wait);
+        scheduler.AddTasks(1, &task, &counted, test::Named("waits for one"));
+        const uintptr_t address = *Schedulers().begin();
+        uintptr_t fiber = 0;
+        test::YieldUntil(scheduler, [&] {
+            fiber = FiberNamed(address, "waits for one");
+            return fiber != 0 && Word(fiber, "fiber.handle") != 0;
+        });
+        waitsFor = Word(fiber, "fiber.waitsFor");
+        taskCounter = Word(fiber, "fiber.taskCounter");
+        target = Read<uint32_t>(fiber + Field("fiber.waitTarget"));
+        index = Read<uint32_t>(fiber + Field("fiber.index"));
+        value = Read<uint64_t>(waitsFor) / Field("counter.one");
+        waiters = WaitersOf(address, waitsFor);
+        scheduler.DecrementCounter(&awaited);
+        scheduler.DecrementCounter(&awaited);
+        scheduler.WaitForCounter(&counted);
+        scheduler.DecrementCounter(&awaited);
+    });
+    CHECK(status == Status::Ok);
+    CHECK(waitsFor == reinterpret_cast<uintptr_t>(&awaited));
+    CHECK(taskCounter == reinterpret_cast<uintptr_t>(&counted));
+    CHECK(value == 3);
+    CHECK(target == 1);
+    CHECK(waiters == std::vector<uint32_t>{index});
+}
+
+TEST_CASE("debug root: lists the counters of a wait with a deadline", "[debug_root][one_worker]") {
+    test::Runner runner(test::Options(1));
+    Counter awaited(1), counted;
+    uintptr_t found = 0;
+    const auto status = runner.Run([&](TaskScheduler &scheduler) {
+        const auto wait = [&](TaskScheduler *inner) {
+            WaitForCounterFor(*inner, &awaited, std::chrono::seconds(20));
+        };
+        const Task task = MakeTask(wait);
+        scheduler.AddTasks(1, &task, &counted, test::Named("waits for long"));
+        const uintptr_t address = *Schedulers().begin();
+        uintptr_t fiber = 0;
+        test::YieldUntil(scheduler, [&] {
+            fiber = FiberNamed(address, "waits for long");
+            return fiber != 0 && Word(fiber, "fiber.handle") != 0;
+        });
+        // The waiter waits for AnyWait::done.
+        const uintptr_t any = Word(fiber, "fiber.waitsFor") - Field("anyWait.done");
+        if (Read<uint32_t>(any + Field("anyWait.asked")) == 1)
+            found = Read<uintptr_t>(Word(any, "anyWait.counters"));
+        scheduler.DecrementCounter(&awaited);
+        scheduler.WaitForCounter(&counted);
+    });
+    CHECK(status == Status::Ok);
+    CHECK(found == reinterpret_cast<uintptr_t>(&awaited));
+}
+
+#if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
+
+// Saves its caller's registers, sets each register that a function must keep to a known value, and
+// leaves for the context `to` at `weft_test_left`. Stores the stack pointer of that place.
+extern "C" {
+void weft_test_leave(void *to, void *data, uintptr_t *stackPointer);
+extern char weft_test_left[];
+}
+
+#if defined(__x86_64__)
+__asm__(R"(
+    .text
+    .globl weft_test_leave
+    .type weft_test_leave, @function
+weft_test_leave:
+    pushq %rbx
+    pushq %rbp
+    pushq %r12
+    pushq %r13
+    pushq %r14
+    pushq %r15
+    subq $8, %rsp
+    movq %rsp, (%rdx)
+    movq $0x1003, %rbx
+    movq $0x1006, %rbp
+    movq $0x100c, %r12
+    movq $0x100d, %r13
+    movq $0x100e, %r14
+    movq $0x100f, %r15
+    call jump_fcontext@PLT
+    .globl weft_test_left
+weft_test_left:
+    addq $8, %rsp
+    popq %r15
+    popq %r14
+    popq %r13
+    popq %r12
+    popq %rbp
+    popq %rbx
+    ret
+    .size weft_test_leave, . - weft_test_leave
+)");
+constexpr NamedValue kExpected[] = {{"rbx", 0x1003}, {"rbp", 0x1006}, {"r12", 0x100c},
+                                    {"r13", 0x100d}, {"r14", 0x100e}, {"r15", 0x100f}};
+constexpr const char *kReturnAddresses[] = {"rip"};
+#else
+__asm__(R"(
+    .text
+    .globl weft_test_leave
+    .type weft_test_leave, %function
+weft_test_leave:
+    stp x29, x30, [sp, #-96]!
+    stp x19, x20, [sp, #16]
+    stp x21, x22, [sp, #32]
+    stp x23, x24, [sp, #48]
+    stp x25, x26, [sp, #64]
+    stp x27, x28, [sp, #80]
+    mov x9, sp
+    str x9, [x2]
+    mov x19, #0x1013
+    mov x20, #0x1014
+    mov x21, #0x1015
+    mov x22, #0x1016
+    mov x23, #0x1017
+    mov x24, #0x1018
+    mov x25, #0x1019
+    mov x26, #0x101a
+    mov x27, #0x101b
+    mov x28, #0x101c
+    mov x29, #0x101d
+    bl jump_fcontext
+    .globl weft_test_left
+weft_test_left:
+    ldp x19, x20, [sp, #16]
+    ldp x21, x22, [sp, #32]
+    ldp x23, x24, [sp, #48]
+    ldp x25, x26, [sp, #64]
+    ldp x27, x28, [sp, #80]
+    ldp x29, x30, [sp], #96
+    ret
+    .size weft_test_leave, . - weft_test_leave
+)");
+constexpr NamedValue kExpected[] = {{"x19", 0x1013}, {"x20", 0x1014}, {"x21", 0x1015},
+                                    {"x22", 0x1016}, {"x23", 0x1017}, {"x24", 0x1018},
+                                    {"x25", 0x1019}, {"x26", 0x101a}, {"x27", 0x101b},
+                                    {"x28", 0x101c}, {"x29", 0x101d}};
+constexpr const char *kReturnAddresses[] = {"x30", "pc"};
+#endif
+
+namespace {
+
+// The context that was left last, and a copy of what lies there: once it continues, it uses this
+// memory for other things.
+uintptr_t g_handle = 0;
+uintptr_t g_saved[32];
+
+void Arrive(boost::context::detail::transfer_t from) {
+    g_handle = reinterpret_cast<uintptr_t>(from.fctx);
+    std::memcpy(g_saved, from.fctx, sizeof g_saved);
+    boost::context::detail::jump_fcontext(from.fctx, nullptr);
+}
+
+// Returns the value that a register had in that context, by the description in the root.
+uintptr_t Saved(const std::string &name) {
+    for (uint32_t i = 1; i < weft_debug_root.registerCount; ++i) {
+        const NamedValue &saved = weft_debug_root.registers[i];
+        if (name == saved.name) return g_saved[saved.value / sizeof(uintptr_t)];
+    }
+    FAIL("no register " << name);
+    return 0;
+}
+uintptr_t StackPointer(uintptr_t handle) { return handle + weft_debug_root.registers[0].value; }
+
+// In a section of its own, so that the linker tells where the function begins and ends.
+__attribute__((noinline, section("weft_known"))) void WaitsInKnownFunction(TaskScheduler &scheduler,
+                                                                           Counter &counter) {
+    scheduler.WaitForCounter(&counter);
+    __asm__ volatile("" ::: "memory");  // no tail call
+}
+
+extern "C" char __start_weft_known[], __stop_weft_known[];
+
+}  // namespace
+
+TEST_CASE("debug root: knows where Boost.Context keeps each register", "[debug_root]") {
+    alignas(16) static char stack[16 << 10];
+    const auto context =
+        boost::context::detail::make_fcontext(stack + sizeof stack, sizeof stack, Arrive);
+    uintptr_t stackPointer = 0;
+    weft_test_leave(context, nullptr, &stackPointer);
+    REQUIRE(g_handle != 0);
+    for (const NamedValue &expected : kExpected) {
+        INFO(expected.name);
+        CHECK(Saved(expected.name) == expected.value);
+    }
+    for (const char *name : kReturnAddresses)
+        CHECK(Saved(name) == reinterpret_cast<uintptr_t>(weft_test_left));
+    CHECK(StackPointer(g_handle) == stackPointer);
+    CHECK(weft_debug_root.registerCount == std::size(kExpected) + std::size(kReturnAddresses) + 1);
+}
+
+TEST_CASE("debug root: the stack of a suspended fiber leads to the function that waits",
+          "[debug_root][one_worker]") {
+    test::Runner runner(test::Options(1));
+    Counter awaited(1), counted;
+    bool isOnStack = false;
+    uint32_t returns = 0;
+    const auto status = runner.Run([&](TaskScheduler &scheduler) {
+        const auto wait = [&](TaskScheduler *inner) { WaitsInKnownFunction(*inner, awaited); };
+        const Task task = MakeTask(wait);
+        scheduler.AddTasks(1, &task, &counted, test::Named("known"));
+        const uintptr_t address = *Schedulers().begin();
+        uintptr_t fiber = 0;
+        test::YieldUntil(scheduler, [&] {
+            fiber = FiberNamed(address, "known");
+            return fiber != 0 && Word(fiber, "fiber.handle") != 0;
+        });
+        const uintptr_t handle = Word(fiber, "fiber.handle");
+        const uintptr_t stackPointer = StackPointer(handle);
+        const uintptr_t bottom = Word(fiber, "fiber.stackBottom");
+        const uintptr_t end = bottom + Word(fiber, "fiber.stackBytes");
+        isOnStack = stackPointer > bottom && stackPointer < end;
+        for (uintptr_t at = stackPointer; isOnStack && at < end; at += sizeof at) {
+            const auto value = Read<uintptr_t>(at);
+            returns += value > reinterpret_cast<uintptr_t>(__start_weft_known) &&
+                       value < reinterpret_cast<uintptr_t>(__stop_weft_known);
+        }
+        scheduler.DecrementCounter(&awaited);
+        scheduler.WaitForCounter(&counted);
+    });
+    CHECK(status == Status::Ok);
+    CHECK(isOnStack);
+    CHECK(returns != 0);
+}
+
+#endif

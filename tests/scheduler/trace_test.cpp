@@ -1,0 +1,305 @@
+// The events that a trace hook sees: what they say, and that they fit together.
+#include "weft/blocking/blocking_calls.h"
+#include "weft/closure.h"
+#include "weft/deferred.h"
+#include "weft/time.h"
+#include "weft/trace/marks.h"
+
+#include "support/scheduler_run.h"
+#include "support/spin.h"
+#include "support/threads.h"
+#include "support/trace_log.h"
+
+#include <atomic>
+#include <map>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+
+namespace {
+
+constexpr uint32_t kAllKinds = ~0u;
+
+// Returns the findings: each task that begins must have been submitted before, exactly once, with
+// the same function, and must end with the same number.
+std::string Unmatched(const std::vector<test::LoggedEvent> &events) {
+    std::string findings;
+    std::map<uint64_t, const TraceEvent *> submits;  // by the first number
+    std::set<uint64_t> begun, ended;
+    for (const test::LoggedEvent &logged : events) {
+        const TraceEvent &event = logged.event;
+        const uint64_t id = event.taskId;
+        const std::string number = std::to_string(id) + "\n";
+        if (logged.kind == TraceKind::Submit) {
+            if (id == 0) findings += "a submission without a number\n";
+            submits.emplace(id, &event);
+        } else if (logged.kind == TraceKind::TaskBegin && id != 0) {
+            auto submit = submits.upper_bound(id);
+            if (submit == submits.begin()) {
+                findings += "not submitted: " + number;
+                continue;
+            }
+            const TraceEvent &of = *std::prev(submit)->second;
+            if (id - of.taskId >= of.count) findings += "not submitted: " + number;
+            if (of.ticks > event.ticks) findings += "submitted later: " + number;
+            if (of.counter != event.counter) findings += "another counter: " + number;
+            if (of.count == 1 && (of.function != event.function || of.arg != event.arg))
+                findings += "another task: " + number;
+            if (!begun.insert(id).second) findings += "begun twice: " + number;
+        } else if (logged.kind == TraceKind::TaskEnd && id != 0) {
+            if (begun.count(id) == 0) findings += "ended, not begun: " + number;
+            if (!ended.insert(id).second) findings += "ended twice: " + number;
+        }
+    }
+    uint64_t tasks = 0;
+    for (const auto &submit : submits) tasks += submit.second->count;
+    if (begun.size() != tasks || ended.size() != tasks)
+        findings += std::to_string(tasks) + " submitted, " + std::to_string(begun.size()) +
+                    " begun, " + std::to_string(ended.size()) + " ended\n";
+    return findings;
+}
+
+}  // namespace
+
+TEST_CASE("trace: each task that begins has the number of its submission", "[trace]") {
+    const uint32_t workers = GENERATE(1u, 2u, 4u);
+    test::TraceLog trace;
+    SchedulerOptions options = test::Options(workers, 32, 4);
+    trace.AttachTo(options);
+    test::Runner runner(options);
+    TaskScheduler &scheduler = runner.scheduler;
+    REQUIRE(scheduler.Start() == Status::Ok);
+    test::Marks many(3000), few(16), single(200), fused(100), pinned(50), timed(5), after(1);
+    test::Batch parents(20, [&](TaskScheduler &inside, uint32_t i) {
+        test::Marks own(i + 1);
+        inside.AddTasksAndWait(i + 1, own.Tasks());
+        inside.Yield();
+    });
+    Counter counter;
+    scheduler.AddTasks(3000, many.Tasks(), &counter);
+    scheduler.AddTasks(16, few.Tasks(), &counter, test::kHigh);
+    for (uint32_t i = 0; i < 200; ++i) scheduler.AddTask(single.Tasks()[i], &counter);
+    scheduler.AddTasksAndWait(100, fused.Tasks(), test::kLarge);
+    TaskOptions here;
+    here.worker = workers - 1;
+    scheduler.AddTasks(50, pinned.Tasks(), &counter, here);
+    for (uint32_t i = 0; i < 5; ++i)
+        AddTaskAt(scheduler, Now() + std::chrono::microseconds(100 * i), timed.Tasks()[i],
+                  &counter);
+    Counter gate(1);
+    AddTaskAfter(scheduler, &gate, 0, after.Tasks()[0], &counter);
+    scheduler.AddTasks(20, parents.Tasks(), &counter);
+    AddTask(
+        scheduler,
+        [](TaskScheduler *inside) {
+            test::Marks own(40);
+            inside->AddTasksAndWait(40, own.Tasks());
+        },
+        &counter);
+    scheduler.DecrementCounter(&gate);
+    scheduler.WaitForCounter(&counter);
+    REQUIRE(scheduler.AttachThread() == Status::Ok);
+    test::Marks attached(100);
+    scheduler.AddTasksAndWait(100, attached.Tasks());
+    scheduler.DetachThread();
+    scheduler.Stop();
+    CHECK(Unmatched(trace.Events()) == "");
+    CHECK(test::Inconsistencies(trace.Events()) == "");
+}
+
+TEST_CASE("trace: tasks put back into queues keep their numbers", "[trace]") {
+    // Each task of the batch waits. So the worker gives the rest of its claim back each time.
+    test::TraceLog trace;
+    SchedulerOptions options = test::Options(2, 64, 2);
+    trace.AttachTo(options);
+    test::Runner runner(options);
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::Batch batch(500, [](TaskScheduler &inside, uint32_t i) {
+            if (i % 7 == 0) inside.Yield();
+            Counter gate(1);
+            test::Batch open(1, [&](TaskScheduler &on, uint32_t) { on.DecrementCounter(&gate); });
+            inside.AddTask(open[0]);
+            inside.WaitForCounter(&gate);
+        });
+        scheduler.AddTasksAndWait(500, batch.Tasks());
+    }) == Status::Ok);
+    CHECK(Unmatched(trace.Events()) == "");
+}
+
+TEST_CASE("trace: Ready names the waiter and comes before Resume", "[trace]") {
+    test::TraceLog trace;
+    SchedulerOptions options = test::Options(2, 16, 2);
+    trace.AttachTo(options, kAllKinds);
+    test::Runner runner(options);
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        for (int i = 0; i < 100; ++i) {
+            Counter gate(1);
+            test::Batch open(1, [&](TaskScheduler &on, uint32_t) { on.DecrementCounter(&gate); });
+            scheduler.AddTask(open[0]);
+            scheduler.WaitForCounter(&gate);
+        }
+    }) == Status::Ok);
+    std::map<uint32_t, TraceEvent> ready;  // by the fiber that can continue
+    uint32_t resumed = 0, wrong = 0;
+    for (const test::LoggedEvent &logged : trace.Events()) {
+        if (logged.kind == TraceKind::Ready) ready[logged.event.other] = logged.event;
+        if (logged.kind != TraceKind::Resume) continue;
+        ++resumed;
+        const auto found = ready.find(logged.event.fiber);
+        if (found == ready.end() || found->second.counter != logged.event.counter ||
+            found->second.ticks > logged.event.ticks) {
+            ++wrong;
+            continue;
+        }
+        ready.erase(found);
+    }
+    CHECK(resumed > 0);
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("trace: waits that return at once, changes by hand, yields and marks", "[trace]") {
+    test::TraceLog trace;
+    SchedulerOptions options = test::Options(1);
+    trace.AttachTo(options, kAllKinds);
+    test::Runner runner(options);
+    Counter counter;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        NameCounter(scheduler, &counter, "loads");
+        scheduler.IncrementCounter(&counter, 5);
+        scheduler.DecrementCounter(&counter, 3);
+        scheduler.WaitForCounter(&counter, 2);
+        scheduler.Yield();
+        MarkFrame(scheduler, 7);
+        scheduler.DecrementCounter(&counter, 2);
+    }) == Status::Ok);
+    const auto only = [&](TraceKind kind) {
+        const std::vector<test::LoggedEvent> events = trace.Events(kind);
+        CHECK(events.size() >= 1);
+        return events.empty() ? test::LoggedEvent{} : events[0];
+    };
+    CHECK((only(TraceKind::CounterName).task == "loads" &&
+           only(TraceKind::CounterName).event.counter == &counter));
+    CHECK((only(TraceKind::Increment).event.count == 5 &&
+           only(TraceKind::Increment).event.counter == &counter));
+    CHECK(trace.CountOf(TraceKind::Increment) == 1);
+    CHECK(trace.CountOf(TraceKind::Decrement) == 2);
+    CHECK(only(TraceKind::Decrement).event.count == 3);
+    CHECK((only(TraceKind::Satisfied).event.count == 2 &&
+           only(TraceKind::Satisfied).event.counter == &counter));
+    CHECK(trace.CountOf(TraceKind::Yield) == 1);
+    CHECK(only(TraceKind::FrameMark).event.count == 7);
+}
+
+TEST_CASE("trace: external threads have events of their own", "[trace]") {
+    test::TraceLog trace;
+    SchedulerOptions options = test::Options(1, 16, 2, IdlePolicy::Sleep);
+    trace.AttachTo(options, kAllKinds);
+    test::Runner runner(options);
+    TaskScheduler &scheduler = runner.scheduler;
+    REQUIRE(scheduler.Start() == Status::Ok);
+    REQUIRE(test::SpinUntil([&] { return trace.CountOf(TraceKind::Park) != 0; }));
+    Counter counter;
+    std::atomic<bool> mayEnd{false};
+    test::Batch batch(1, [&](TaskScheduler &, uint32_t) {
+        while (!mayEnd.load()) std::this_thread::yield();
+    });
+    scheduler.AddTask(batch[0], &counter);
+    std::thread opener([&] {
+        REQUIRE(test::SpinUntil([&] { return trace.CountOf(TraceKind::Wait) != 0; }));
+        mayEnd.store(true);
+    });
+    scheduler.WaitForCounter(&counter);
+    opener.join();
+    scheduler.WaitForCounter(&counter);
+    MarkFrame(scheduler, 1);
+    scheduler.Stop();
+    uint32_t external = 0;
+    for (const test::LoggedEvent &logged : trace.Events()) {
+        if (logged.event.worker != kAnyWorker) continue;
+        ++external;
+        if (logged.kind == TraceKind::Wait || logged.kind == TraceKind::Resume ||
+            logged.kind == TraceKind::Satisfied)
+            CHECK(logged.event.counter == &counter);
+    }
+    // Submit, Wake, Wait, Resume, Satisfied, FrameMark, and Wakes by Stop
+    CHECK(external >= 6);
+    const auto woken = trace.Events(TraceKind::Wake);
+    REQUIRE(!woken.empty());
+    CHECK((woken[0].event.worker == kAnyWorker && woken[0].event.other == 0));
+    const auto ready = trace.Events(TraceKind::Ready);
+    REQUIRE(ready.size() == 1);
+    CHECK((ready[0].event.worker == 0 && ready[0].event.other == kAnyWorker &&
+           ready[0].event.counter == &counter));
+    CHECK(trace.CountOf(TraceKind::TakeInbox) == 1);
+}
+
+TEST_CASE("trace: a stolen task names the worker that it was stolen from", "[trace]") {
+    test::TraceLog trace;
+    SchedulerOptions options = test::Options(2);
+    trace.AttachTo(options);
+    test::Runner runner(options);
+    std::atomic<uint32_t> begun{0};
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        // Two tasks that end only when both have begun: one of them has been stolen.
+        test::Batch batch(2, [&](TaskScheduler &, uint32_t) {
+            begun.fetch_add(1);
+            while (begun.load() < 2) std::this_thread::yield();
+        });
+        scheduler.AddTasksAndWait(2, batch.Tasks());
+    }) == Status::Ok);
+    uint32_t stolen = 0;
+    for (const test::LoggedEvent &logged : trace.Events(TraceKind::TaskBegin)) {
+        if (logged.event.other == kAnyWorker) continue;
+        ++stolen;
+        CHECK(logged.event.other == 1 - logged.event.worker);
+    }
+    CHECK(stolen >= 1);
+}
+
+TEST_CASE("trace: blocking calls and attached threads", "[trace]") {
+    test::TraceLog trace;
+    SchedulerOptions options = test::Options(1);
+    trace.AttachTo(options, kAllKinds);
+    test::Runner runner(options);
+    TaskScheduler &scheduler = runner.scheduler;
+    REQUIRE(scheduler.Start() == Status::Ok);
+    REQUIRE(scheduler.AttachThread() == Status::Ok);
+    static std::atomic<uint32_t> calls{0};
+    calls.store(0);
+    {
+        BlockingCalls blocking(scheduler);
+        blocking.Run([](void *) { calls.fetch_add(1); }, nullptr);
+    }
+    scheduler.DetachThread();
+    scheduler.Stop();
+    CHECK(calls.load() == 1);
+    CHECK(trace.CountOf(TraceKind::Attach) == 1);
+    CHECK(trace.CountOf(TraceKind::Detach) == 1);
+    REQUIRE(trace.CountOf(TraceKind::CallBegin) == 1);
+    REQUIRE(trace.CountOf(TraceKind::CallEnd) == 1);
+    CHECK(trace.Events(TraceKind::CallBegin)[0].event.worker == kAnyWorker);
+    CHECK(trace.Events(TraceKind::CallBegin)[0].event.call != nullptr);
+    CHECK(trace.Events(TraceKind::Attach)[0].event.worker == 1);
+}
+
+TEST_CASE("report InHook: a hook submits in an event of an external thread", "[trace][hooks]") {
+    static TaskScheduler *running;
+    static std::atomic<uint32_t> ran{0};
+    ran.store(0);
+    SchedulerOptions options = test::Options(1);
+    options.trace.kinds = TraceHooks::Bit(TraceKind::FrameMark);
+    options.trace.event = [](const TraceEvent &, void *) {
+        running->AddTask({[](TaskScheduler *, void *) { ran.fetch_add(1); }, nullptr});
+    };
+    test::Runner runner(options);
+    running = &runner.scheduler;
+    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    MarkFrame(runner.scheduler, 1);
+    runner.scheduler.Stop();
+    CHECK(ran.load() == 0);
+    CHECK(runner.log.CountOf(ReportCode::InHook) == 1);
+}

@@ -1,0 +1,303 @@
+// What a Recorder keeps, and the file that it writes.
+#include "weft/trace/recorder.h"
+
+#include "core/trace_records.h"
+#include "support/scheduler_run.h"
+#include "support/spin.h"
+#include "support/threads.h"
+#include "support/trace_log.h"
+#include "weft/trace/marks.h"
+
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+
+namespace {
+
+using internal::TraceRecord;
+
+// What a file says. `bad` names the first thing that is wrong with its form.
+struct Parsed {
+    internal::TraceFileHeader header;
+    std::map<uint64_t, std::string> texts;
+    std::map<uint32_t, std::vector<TraceRecord>> rings;
+    bool complete = false;
+    std::string bad;
+};
+
+template <class T>
+T At(const std::string &file, size_t at) {
+    T value;
+    std::memcpy(&value, file.data() + at, sizeof value);
+    return value;
+}
+
+Parsed Parse(const std::string &file) {
+    Parsed parsed;
+    if (file.size() < sizeof parsed.header) return parsed.bad = "no header", parsed;
+    parsed.header = At<internal::TraceFileHeader>(file, 0);
+    if (file.compare(0, 8, "WEFTRACE") != 0) parsed.bad = "magic";
+    size_t at = parsed.header.headerBytes;
+    while (at + 8 <= file.size() && !parsed.complete) {
+        const uint32_t kind = At<uint32_t>(file, at), bytes = At<uint32_t>(file, at + 4);
+        at += 8;
+        if (at + bytes > file.size()) return parsed.bad = "cut", parsed;
+        if (kind == internal::TraceSection::kText) {
+            const std::string text = file.substr(at + 8, bytes - 8);
+            const auto added = parsed.texts.emplace(At<uint64_t>(file, at), text);
+            if (added.first->second != text) parsed.bad = "two texts at one address";
+        } else if (kind == internal::TraceSection::kRecords) {
+            std::vector<TraceRecord> &ring = parsed.rings[At<uint32_t>(file, at)];
+            for (size_t i = 4; i < bytes; i += sizeof(TraceRecord))
+                ring.push_back(At<TraceRecord>(file, at + i));
+        } else if (kind == internal::TraceSection::kEnd) {
+            parsed.complete = bytes == 0;
+        } else {
+            parsed.bad = "an unknown section";
+        }
+        at += bytes;
+    }
+    if (at != file.size()) parsed.bad = "more after the end";
+    return parsed;
+}
+
+std::string Written(Recorder &recorder) {
+    std::string file;
+    const auto append = [](const void *data, size_t bytes, void *user) {
+        static_cast<std::string *>(user)->append(static_cast<const char *>(data), bytes);
+        return true;
+    };
+    CHECK(recorder.Write(append, &file));
+    return file;
+}
+
+constexpr uint32_t kTaskNext = internal::TraceRecords::kTaskNext;
+
+uint32_t KindOf(const TraceRecord &record) { return record.words[1] & 0x7f; }
+
+// A run with tasks, waits, and a frame.
+void RunSome(TaskScheduler &scheduler, uint32_t tasks) {
+    Counter gate(1), counter;
+    test::Batch batch(tasks, [&](TaskScheduler &inside, uint32_t i) {
+        if (i % 10 == 0) inside.WaitForCounter(&gate);
+    });
+    scheduler.AddTasks(tasks, batch.Tasks(), &counter, test::Named("some task"));
+    scheduler.DecrementCounter(&gate);
+    scheduler.WaitForCounter(&counter);
+    MarkFrame(scheduler, 42);
+}
+
+}  // namespace
+
+TEST_CASE("Recorder: the rings hold the events that a hook sees", "[trace][recorder]") {
+    std::vector<unsigned char> memory(4 << 20);
+    Recorder recorder(memory.data(), memory.size());
+    test::TraceLog trace;
+    SchedulerOptions options = test::Options(2, 64, 4);
+    options.recorder = &recorder;
+    trace.AttachTo(options, ~0u);
+    test::Runner runner(options);
+    TaskScheduler &scheduler = runner.scheduler;
+    REQUIRE(scheduler.Start() == Status::Ok);
+    RunSome(scheduler, 300);
+    REQUIRE(scheduler.AttachThread() == Status::Ok);
+    RunSome(scheduler, 100);
+    scheduler.DetachThread();
+    scheduler.Stop();
+    const Parsed parsed = Parse(Written(recorder));
+    CHECK(parsed.bad == "");
+    CHECK(parsed.complete);
+    CHECK(parsed.header.workers == 2);
+    CHECK(parsed.header.rings == 2 + options.maxAttached + 1);
+    CHECK((parsed.header.smallFibers == 64 && parsed.header.largeFibers == 4));
+    CHECK(parsed.header.ticksPerMicrosecond > 0);
+
+    std::map<uint32_t, std::vector<TraceRecord>> expected;
+    for (const test::LoggedEvent &logged : trace.Events()) {
+        const uint32_t ring =
+            logged.event.worker != kAnyWorker ? logged.event.worker : parsed.header.rings - 1;
+        expected[ring].push_back(internal::RecordOf(logged.event));
+        if (logged.kind == TraceKind::Submit)
+            expected[ring].push_back(internal::MoreOfSubmit(logged.event));
+    }
+    REQUIRE(parsed.rings.size() == expected.size());
+    for (const auto &ring : expected) {
+        INFO("ring " << ring.first);
+        const std::vector<TraceRecord> &found = parsed.rings.at(ring.first);
+        REQUIRE(found.size() == ring.second.size());
+        CHECK(std::memcmp(found.data(), ring.second.data(), found.size() * sizeof(TraceRecord)) ==
+              0);
+    }
+    bool isNamed = false;
+    for (const auto &text : parsed.texts) isNamed = isNamed || text.second == "some task";
+    CHECK(isNamed);
+}
+
+TEST_CASE("Recorder: without a hook it keeps the same kinds of events", "[trace][recorder]") {
+    std::vector<unsigned char> memory(4 << 20);
+    Recorder recorder(memory.data(), memory.size());
+    SchedulerOptions options = test::Options(1, 64, 4);
+    options.recorder = &recorder;
+    test::Runner runner(options);
+    CHECK(runner.Run([](TaskScheduler &scheduler) { RunSome(scheduler, 300); }) == Status::Ok);
+    const Parsed parsed = Parse(Written(recorder));
+    CHECK(parsed.bad == "");
+    std::map<uint32_t, uint32_t> counts;
+    std::map<uint64_t, uint64_t> begins;  // number of the task, time
+    uint64_t last = 0;
+    for (const TraceRecord &record : parsed.rings.at(0)) {
+        const uint32_t kind = KindOf(record);
+        ++counts[kind];
+        CHECK(record.words[0] >= last);
+        last = record.words[0];
+        if (kind == static_cast<uint32_t>(TraceKind::TaskBegin) || kind == kTaskNext)
+            begins[record.words[2]] = record.words[0];
+        if (kind == static_cast<uint32_t>(TraceKind::TaskEnd))
+            CHECK(begins.count(record.words[2]) == 1);
+    }
+    const uint32_t next = counts[kTaskNext];
+    CHECK(next > 0);
+    // and the main task
+    CHECK(counts[static_cast<uint32_t>(TraceKind::TaskBegin)] + next == 301);
+    CHECK(counts[static_cast<uint32_t>(TraceKind::TaskEnd)] + next == 301);
+    CHECK(begins.size() == 301);
+    CHECK(counts[static_cast<uint32_t>(TraceKind::Submit)] == 1);
+    CHECK(counts[static_cast<uint32_t>(TraceKind::FrameMark)] == 1);
+    CHECK(counts[static_cast<uint32_t>(TraceKind::Satisfied)] >= 30);
+}
+
+TEST_CASE("Recorder: a full ring keeps the newest records", "[trace][recorder]") {
+    constexpr uint32_t kSlots = 1 + 8;
+    std::vector<unsigned char> memory(Recorder::LeastBytes(kSlots));
+    Recorder recorder(memory.data(), memory.size());
+    SchedulerOptions options = test::Options(1);
+    options.maxAttached = 8;
+    options.recorder = &recorder;
+    test::Runner runner(options);
+    CHECK(runner.Run([](TaskScheduler &scheduler) { RunSome(scheduler, 3000); }) == Status::Ok);
+    CHECK(runner.log.Text() == "");
+    const Parsed parsed = Parse(Written(recorder));
+    CHECK(parsed.bad == "");
+    CHECK(parsed.complete);
+    const std::vector<TraceRecord> &ring = parsed.rings.at(0);
+    CHECK(ring.size() >= 64);
+    CHECK(ring.size() * sizeof(TraceRecord) <= memory.size());
+    // the end of the main task comes last, but for what the worker does until it ends
+    bool ended = false;
+    for (const TraceRecord &record : ring)
+        ended = ended || KindOf(record) == static_cast<uint32_t>(TraceKind::FrameMark);
+    CHECK(ended);
+    for (size_t i = 1; i < ring.size(); ++i) CHECK(ring[i].words[0] >= ring[i - 1].words[0]);
+}
+
+TEST_CASE("report BadOption: the memory of a recorder is too small", "[trace][recorder]") {
+    unsigned char memory[2000];
+    Recorder recorder(memory, sizeof memory);
+    SchedulerOptions options = test::Options(2);
+    options.recorder = &recorder;
+    test::Runner runner(options);
+    CHECK(runner.Run([](TaskScheduler &scheduler) { RunSome(scheduler, 10); }) == Status::Ok);
+    CHECK(runner.log.CountOf(ReportCode::BadOption) == 1);
+    CHECK(runner.log.Count() == 1);
+    const Parsed parsed = Parse(Written(recorder));
+    CHECK(parsed.bad == "");
+    CHECK(parsed.rings.empty());
+}
+
+TEST_CASE("Recorder: written while the scheduler runs, no record is torn",
+          "[trace][recorder][threads]") {
+    constexpr uint32_t kSlots = 2 + 8;
+    std::vector<unsigned char> memory(Recorder::LeastBytes(kSlots));
+    Recorder recorder(memory.data(), memory.size());
+    SchedulerOptions options = test::Options(2);
+    options.maxAttached = 8;
+    options.recorder = &recorder;
+    test::Runner runner(options);
+    TaskScheduler &scheduler = runner.scheduler;
+    REQUIRE(scheduler.Start() == Status::Ok);
+    std::atomic<bool> isOver{false};
+    uint32_t files = 0, wrong = 0;
+    std::thread writer([&] {
+        do {
+            const Parsed parsed = Parse(Written(recorder));
+            ++files;
+            wrong += parsed.bad != "" || !parsed.complete;
+            for (const auto &ring : parsed.rings) {
+                for (const TraceRecord &record : ring.second) {
+                    const uint32_t kind = KindOf(record);
+                    wrong += kind > kTaskNext && kind != internal::TraceRecords::kMoreOfSubmit;
+                    const bool isTask = kind <= 1 || kind == kTaskNext;
+                    // the test's own tasks have a name, the main task has none
+                    wrong += isTask && record.words[3] == 0;
+                }
+            }
+        } while (!isOver.load());
+    });
+    for (int i = 0; i < 20; ++i) {
+        test::Marks marks(500);
+        scheduler.AddTasksAndWait(500, marks.Tasks(), test::Named("torn?"));
+    }
+    isOver.store(true);
+    writer.join();
+    scheduler.Stop();
+    CHECK(files >= 1);
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("Recorder: a late frame is told, with its time", "[trace][recorder]") {
+    struct Late {
+        std::vector<uint32_t> frames;
+        uint64_t nanoseconds = 0;
+    } late;
+    std::vector<unsigned char> memory(1 << 20);
+    RecorderOptions recording;
+    recording.frameBudget = 1;  // each frame takes longer
+    recording.user = &late;
+    recording.onLateFrame = [](uint32_t frame, uint64_t nanoseconds, void *user) {
+        static_cast<Late *>(user)->frames.push_back(frame);
+        static_cast<Late *>(user)->nanoseconds += nanoseconds;
+    };
+    Recorder recorder(memory.data(), memory.size(), recording);
+    SchedulerOptions options = test::Options(1);
+    options.recorder = &recorder;
+    test::Runner runner(options);
+    CHECK(runner.Run([](TaskScheduler &scheduler) {
+        for (uint32_t frame = 0; frame < 4; ++frame) {
+            test::Marks marks(10);
+            scheduler.AddTasksAndWait(10, marks.Tasks());
+            MarkFrame(scheduler, frame);
+        }
+    }) == Status::Ok);
+    // The first mark is the begin of the first frame whose length is known.
+    CHECK(late.frames == std::vector<uint32_t>{1, 2, 3});
+    CHECK(late.nanoseconds > 0);
+}
+
+TEST_CASE("Recorder: WriteFile makes the same file", "[trace][recorder]") {
+    std::vector<unsigned char> memory(1 << 20);
+    Recorder recorder(memory.data(), memory.size());
+    SchedulerOptions options = test::Options(1);
+    options.recorder = &recorder;
+    test::Runner runner(options);
+    CHECK(runner.Run([](TaskScheduler &scheduler) { RunSome(scheduler, 50); }) == Status::Ok);
+    const std::string path = "recorder_test.weft";
+    REQUIRE(recorder.WriteFile(path.c_str()));
+    std::string found;
+    FILE *file = std::fopen(path.c_str(), "rb");
+    REQUIRE(file != nullptr);
+    char part[4096];
+    for (size_t bytes; (bytes = std::fread(part, 1, sizeof part, file)) != 0;)
+        found.append(part, bytes);
+    std::fclose(file);
+    std::remove(path.c_str());
+    CHECK(found == Written(recorder));
+    CHECK(!recorder.WriteFile("no/such/folder/file"));
+}
