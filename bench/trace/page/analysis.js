@@ -96,9 +96,8 @@ class Analysis {
         this.names = recording.names;
         this.supply = new Supply(this.tasks, this.waits);
         /// From here on the events of all workers are there.
-        this.completeFrom = built.hasLost
-            ? Math.max(this.begin, recording.completeFrom)
-            : this.begin;
+        const mayHaveLost = recording.knowsLost || built.hasLost;
+        this.completeFrom = mayHaveLost ? Math.max(this.begin, recording.completeFrom) : this.begin;
         this.frames = this.makeFrames(built.frames);
     }
 
