@@ -329,6 +329,27 @@ test('an external thread runs the frame loop', () => {
     assert.equal(a.idle(8000, 9000)[0].nothing, 1000);
 });
 
+test('host code can be what made a frame longer; it is no task with a usual time', () => {
+    const w = new Writer({workers: 1});
+    let t = 100;
+    for (let frame = 0; frame < 20; ++frame) {
+        w.put(1, Kind.FrameMark, t, {fiber: 7, other: frame});
+        t += frame === 12 ? 5e6 : 20e3;
+        w.submit(1, t, {fiber: 7, first: frame + 1, name: 'work', counter: 0x30});
+        w.put(1, Kind.Wait, t + 100, {fiber: 7, a: 0x30});
+        w.begin(0, t + 1000, {fiber: 1, number: frame + 1, name: 'work'});
+        w.end(0, t + 50e3, {fiber: 1, number: frame + 1, name: 'work'});
+        w.put(0, Kind.Ready, t + 50100, {fiber: 1, other: NONE, a: 0x30});
+        w.put(1, Kind.Resume, (t += 52e3), {fiber: 7, a: 0x30});
+    }
+    const a = analyse(w);
+    checkInvariants(a);
+    const {cause} = a.explain(a.frames.findIndex(frame => frame.number === 13));
+    assert.equal(cause.text, 'host code');
+    assert.ok(Math.abs(cause.extra - 4980e3) < 1);
+    assert.equal(cause.task, -1);
+});
+
 test('an attached thread runs host code, and tasks while it waits', () => {
     const w = new Writer({workers: 1, attached: 1});
     const host = 64 + 8; // the fiber of the thread's own stack

@@ -341,8 +341,44 @@ test('rings that were overwritten say from when on all is there', () => {
     const whole = simulate({workers: 4, frames: 20});
     const cut = simulate({workers: 4, frames: 20, capacity: 400});
     assert.ok(weft.read(whole.writer.bytes()).completeFrom < 1000);
-    const recording = weft.read(cut.writer.bytes());
-    const firsts = recording.rings.slice(0, 4).map(ring => ring.first);
-    assert.equal(recording.completeFrom, Math.max(...firsts));
-    assert.ok(recording.completeFrom > cut.end / 3);
+    for (const saysRings of [true, false]) {
+        const recording = weft.read(cut.writer.bytes({saysRings}));
+        const firsts = recording.rings.slice(0, 4).map(ring => ring.first);
+        assert.equal(recording.completeFrom, Math.max(...firsts));
+        assert.ok(recording.completeFrom > cut.end / 3);
+        assert.equal(recording.knowsLost, saysRings);
+    }
+});
+
+test('a ring that begins late and has lost nothing, and one that was read early', () => {
+    const w = new Writer({workers: 2});
+    for (let i = 0; i < 100; ++i) w.put(0, Kind.Park, 1e6 + i, {fiber: 0xffffff});
+    for (let i = 0; i < 10; ++i) w.put(1, Kind.Park, i * 2e6, {fiber: 0xffffff});
+    const recording = weft.read(w.bytes({until: {0: 15e6}}));
+    assert.equal(recording.completeFrom, 0);
+    assert.equal(recording.completeTo, 15e6);
+    w.lost[1] = 3;
+    assert.equal(weft.read(w.bytes()).completeFrom, 0, 'its first record is the first of all');
+    w.lost[0] = 1;
+    assert.equal(weft.read(w.bytes()).completeFrom, 1e6);
+});
+
+test('records that were overwritten while the file was written', () => {
+    const w = new Writer({workers: 1});
+    for (let i = 0; i < 30; ++i) w.put(0, Kind.Park, 1000 * i, {fiber: 0xffffff});
+    const bytes = Buffer.from(w.bytes({partSize: 10}));
+    // a section of the ring between its second and third part
+    const parts = [];
+    for (let at = 64; at < bytes.length; at += 8 + bytes.readUInt32LE(at + 4))
+        if (bytes.readUInt32LE(at) === 2) parts.push(at);
+    const gap = Buffer.alloc(32);
+    gap.writeUInt32LE(4, 0);
+    gap.writeUInt32LE(24, 4);
+    gap.writeUInt32LE(25, 16);
+    bytes.copy(gap, 24, parts[0] - 8, parts[0]); // the time of the section before
+    const recording = weft.read(
+        Buffer.concat([bytes.subarray(0, parts[2]), gap, bytes.subarray(parts[2])]),
+    );
+    assert.equal(recording.count, 30);
+    assert.equal(recording.completeFrom, 20000);
 });

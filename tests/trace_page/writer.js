@@ -26,6 +26,7 @@ class Writer {
         });
         this.rings = Array.from({length: workers + attached + 1}, () => []);
         this.external = this.rings.length - 1;
+        this.lost = this.rings.map(() => 0); // records that were overwritten
         this.texts = new Map();
     }
 
@@ -56,7 +57,10 @@ class Writer {
             a: BigInt(a),
             b: name ? this.text(name) : BigInt(b),
         });
-        if (list.length > this.capacity) list.shift();
+        if (list.length > this.capacity) {
+            list.shift();
+            ++this.lost[ring];
+        }
     }
 
     submit(
@@ -89,8 +93,10 @@ class Writer {
         this.put(ring, Kind.TaskEnd, time, {fiber, other: stolenFrom, a: number, name});
     }
 
-    /// Returns the file. `partSize`: how many records a section has at most.
-    bytes({isWhole = true, partSize = 64} = {}) {
+    /// Returns the file. `partSize`: how many records a section has at most. `saysRings`: whether it
+    /// says what each ring has lost, and that the ring was read after the last event, or at
+    /// `until[ring]` nanoseconds.
+    bytes({isWhole = true, partSize = 64, saysRings = true, until = {}} = {}) {
         const chunks = [];
         const u32 = (...values) => {
             const buffer = Buffer.alloc(4 * values.length);
@@ -124,7 +130,15 @@ class Writer {
             const content = Buffer.from(text);
             chunks.push(u32(1, 8 + content.length), u64(address), content);
         }
+        let last = BigInt(this.ticksAtStart);
+        for (const {ticks} of this.rings.flat())
+            if (ticks > last && ticks < last * 2n) last = ticks;
         this.rings.forEach((records, ring) => {
+            if (saysRings) {
+                const at = this.ticksAtStart + (until[ring] * this.ticksPerMicrosecond) / 1000;
+                const ticks = ring in until ? Math.round(at) : last + 100n;
+                chunks.push(u32(4, 24, ring, 0), u64(this.lost[ring]), u64(ticks));
+            }
             for (let at = 0; at < records.length; at += partSize) {
                 const part = records.slice(at, at + partSize);
                 chunks.push(u32(2, 4 + 32 * part.length, ring));

@@ -96,9 +96,8 @@ class Analysis {
         this.names = recording.names;
         this.supply = new Supply(this.tasks, this.waits);
         /// From here on the events of all workers are there.
-        this.completeFrom = built.hasLost
-            ? Math.max(this.begin, recording.completeFrom)
-            : this.begin;
+        const mayHaveLost = recording.knowsLost || built.hasLost;
+        this.completeFrom = mayHaveLost ? Math.max(this.begin, recording.completeFrom) : this.begin;
         this.frames = this.makeFrames(built.frames);
     }
 
@@ -364,8 +363,10 @@ class Analysis {
         if (cause !== null) {
             cause.task = -1;
             cause.taskExtra = -Infinity;
+            const usualRun = this.usualRuns().get(cause.name);
             for (const [task, ns] of cause.byTask) {
-                const extra = ns - (this.usualRuns().get(cause.name) || 0);
+                if (usualRun === undefined) break; // host code
+                const extra = ns - usualRun;
                 if (extra > cause.taskExtra) {
                     cause.task = task;
                     cause.taskExtra = extra;

@@ -46,10 +46,12 @@ const HEADER_BYTES = 64;
 const RECORD_BYTES = 32;
 const MOST_TEXT = 255;
 const MOST_RINGS = 65536;
+const RING_BYTES = 24;
 // kinds of sections
 const TEXT = 1;
 const RECORDS = 2;
 const END = 3;
+const RING = 4;
 const TWO_32 = 4294967296;
 
 // Numbers of 64 bits as keys. A double would lose the low bits of a tagged address.
@@ -133,6 +135,7 @@ function findSections(view, header, problems) {
     const end = view.byteLength;
     const texts = [];
     const records = [];
+    const rings = []; // what the file says of a ring, and which part of `records` follows
     let hasEnd = false;
     let lost = 0;
 
@@ -154,6 +157,8 @@ function findSections(view, header, problems) {
                 return 0;
         } else if (kind === END) {
             if (bytes !== 0) return 0;
+        } else if (kind === RING) {
+            if (bytes < RING_BYTES || bytes > 255) return 0;
         } else if (onlyKnown || kind === 0 || kind > 255 || next > end) {
             return 0;
         }
@@ -200,11 +205,19 @@ function findSections(view, header, problems) {
             const count = Math.floor((stop - at - 12) / header.recordBytes);
             records.push({ring: view.getUint32(at + 8, true), at: at + 12, count});
         }
+        if (kind === RING && next > 0) {
+            rings.push({
+                ring: view.getUint32(at + 8, true),
+                firstRecord: view.getUint32(at + 20, true) * TWO_32 + view.getUint32(at + 16, true),
+                ticksAt: at + 24,
+                part: records.length,
+            });
+        }
         if (kind === END) hasEnd = true;
         at = stop;
     }
     if (lost > 0) problems.push(`${lost} bytes are damaged and were left out.`);
-    return {texts, records, hasEnd};
+    return {texts, records, rings, hasEnd};
 }
 
 // Drops records whose time cannot be right, in one ring. A few kinds may be a little older than the
@@ -237,9 +250,8 @@ function dropWrongTimes(time, kind, from, to, slack, keep) {
         kept.push(i);
         if (kind[i] === Kind.TaskEnd) lastEnd = time[i];
     }
-    // Nothing follows the last record that could show that it is wrong. One bit that flips in the
-    // upper half of its time puts it minutes away.
-    const gap = 600e9;
+    // Nothing follows the last record that could show that it is wrong.
+    const gap = 1e9;
     const last = kept.length - 1;
     if (last > 0 && time[kept[last]] > time[kept[last - 1]] + gap)
         return {dropped, late: kept[last]};
@@ -292,29 +304,38 @@ function mergeRings(recording) {
     return order;
 }
 
-// Which rings have lost records. All rings have room for equally many. So a ring that has clearly
-// fewer records than another one has not been overwritten.
-function describeRings(recording, hasEnd, lastRing, problems) {
+// Says what is missing. Files of the first recorders do not say which rings have lost records. But
+// all rings have room for equally many, so a ring that has clearly fewer than another one has lost
+// none.
+function describeRings(recording, hasEnd, lastRing, ringsSaid, problems) {
     const {time, ringStart, rings} = recording;
     let most = 0;
+    let from = 0;
+    let to = Infinity;
     let end = 0;
     rings.forEach((ring, r) => {
         ring.count = ringStart[r + 1] - ringStart[r];
-        most = Math.max(most, ring.count);
         ring.first = ring.count ? time[ringStart[r]] : NaN;
         ring.last = ring.count ? time[ringStart[r + 1] - 1] : NaN;
+        most = Math.max(most, ring.count);
         if (ring.count) end = Math.max(end, ring.last);
     });
-    let from = -Infinity;
-    for (const ring of rings) {
-        ring.mayBeOverwritten = ring.count > 0 && ring.count >= most * 0.9;
-        if (ring.mayBeOverwritten) from = Math.max(from, ring.first);
-    }
-    recording.completeFrom = Math.max(0, from);
-    recording.completeTo = end;
+    rings.forEach((ring, r) => {
+        const said = ringsSaid.get(r);
+        const mayBeFull = ring.count > 0 && ring.count >= most * 0.9;
+        if (said === undefined && ringsSaid.size === 0 && mayBeFull)
+            from = Math.max(from, ring.first);
+        if (said === undefined) return;
+        from = Math.max(from, Math.min(said.from, end));
+        // the time is damaged if it is before the last record
+        if (!(said.until < ring.last - 1e9)) to = Math.min(to, said.until);
+    });
+    recording.knowsLost = ringsSaid.size > 0;
+    recording.completeFrom = from;
+    recording.completeTo = Math.min(to, end);
+    lastRing = Math.max(lastRing, ...ringsSaid.keys());
     if (hasEnd) return;
     // the last ring that has come lacks its newest records; those after it lack all
-    let to = end;
     const name = r =>
         r < recording.workers
             ? `worker ${r}`
@@ -323,8 +344,8 @@ function describeRings(recording, hasEnd, lastRing, problems) {
               : 'the external threads';
     const absent = [];
     for (let r = lastRing + 1; r < rings.length; ++r) absent.push(name(r));
-    if (lastRing >= 0 && rings[lastRing].count) to = rings[lastRing].last;
-    recording.completeTo = to;
+    if (lastRing >= 0 && rings[lastRing].count)
+        recording.completeTo = Math.min(recording.completeTo, rings[lastRing].last);
     problems.push(
         'The file was cut off.' +
             (lastRing >= 0 ? ` The newest records of ${name(lastRing)} may be missing.` : '') +
@@ -479,6 +500,21 @@ function read(bytes) {
     }
     while (ringNow < ringCount) start[++ringNow] = n;
 
+    // what the file says of each ring
+    const timeAt = at => {
+        const high = view.getUint32(at + 4, true) - header.ticksHigh;
+        return (high * TWO_32 + (view.getUint32(at, true) - header.ticksLow)) * scale;
+    };
+    const ringsSaid = new Map();
+    for (const said of sections.rings) {
+        if (said.ring >= ringCount) continue;
+        const until = timeAt(said.ticksAt); // the ring was read then
+        const part = sections.records[said.part];
+        const follows = part !== undefined && part.ring === said.ring && part.count > 0;
+        const from = said.firstRecord === 0 ? 0 : follows ? timeAt(part.at) : until;
+        ringsSaid.set(said.ring, {until, from});
+    }
+
     // times that cannot be right
     let wrong = before;
     const late = [];
@@ -495,11 +531,17 @@ function read(bytes) {
         if (found.late >= 0) late.push(found.late);
     }
     for (const i of late) {
-        let isAlone = true;
-        for (let r = 0; r < ringCount && isAlone; ++r)
-            if (r !== ring[i] && start[r] < start[r + 1])
-                isAlone = time[start[r + 1] - 1] < time[i] - 600e9;
-        if (isAlone) {
+        const said = ringsSaid.get(ring[i]);
+        let isWrong = said !== undefined && time[i] > said.until + 1e9;
+        if (said === undefined) {
+            // a bit that flips in the upper half of the time puts the record minutes away
+            isWrong = true;
+            for (let r = 0; r < ringCount; ++r) {
+                const last = start[r + 1] - (r === ring[i] ? 2 : 1);
+                if (last >= start[r] && time[last] > time[i] - 600e9) isWrong = false;
+            }
+        }
+        if (isWrong) {
             keep[i] = 0;
             ++wrong;
         }
@@ -539,7 +581,7 @@ function read(bytes) {
         isWhole: sections.hasEnd,
     };
     recording.order = mergeRings(recording);
-    describeRings(recording, sections.hasEnd, lastRing, problems);
+    describeRings(recording, sections.hasEnd, lastRing, ringsSaid, problems);
     if (count === 0) problems.push('The recording has no events.');
     return recording;
 }
