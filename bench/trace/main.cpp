@@ -1,5 +1,6 @@
 // Shows what is in a recording of weft::Recorder, or converts it for another viewer.
 #include "trace/export.h"
+#include "trace/export_html.h"
 #include "trace/summary.h"
 
 #include <CLI/CLI.hpp>
@@ -7,6 +8,7 @@
 #include <cstdio>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 
 namespace trace {
 namespace {
@@ -24,7 +26,7 @@ struct Options {
 void AddOptions(CLI::App &app, Options &options) {
     app.add_option("FILE", options.file, "the recording");
     app.add_option("--to", options.to, "what to write")
-        ->check(CLI::IsMember({"summary", "text", "perfetto", "chrome", "speedscope"}))
+        ->check(CLI::IsMember({"summary", "text", "html", "perfetto", "chrome", "speedscope"}))
         ->capture_default_str();
     app.add_flag("--summary", options.summary, "the same as --to summary");
     app.add_option("--out", options.out, "write to this file, not to the terminal");
@@ -64,7 +66,19 @@ int CompareFiles(const Options &options, std::ostream &out) {
     return 0;
 }
 
+// The page reads the recording itself.
+int ShowPage(const Options &options, std::ostream &out) {
+    std::ifstream file(options.file, std::ios::binary);
+    if (!file.is_open()) return Complain(options.file + ": cannot be read");
+    const std::vector<unsigned char> bytes{std::istreambuf_iterator<char>(file), {}};
+    weft::trace::HtmlOptions page;
+    page.title = options.file;
+    page.frameBudget = static_cast<uint64_t>(options.budget * 1e6);
+    return weft::trace::WriteHtml(bytes, page, out) ? 0 : Complain("the page cannot be written");
+}
+
 int Show(const Options &options, std::ostream &out) {
+    if (options.to == "html") return ShowPage(options, out);
     Recording recording;
     const Problem problem = ReadFile(options.file, &recording);
     if (!problem.empty()) return Complain(problem);

@@ -300,6 +300,16 @@ TEST_CASE("Recorder: WriteFile makes the same file", "[trace][recorder]") {
         found.append(part, bytes);
     std::fclose(file);
     std::remove(path.c_str());
-    CHECK(found == Written(recorder));
+    const Parsed ofFile = Parse(found), expected = Parse(Written(recorder));
+    CHECK(ofFile.bad == "");
+    CHECK(ofFile.complete);
+    CHECK(ofFile.texts == expected.texts);
+    REQUIRE(ofFile.rings.size() == expected.rings.size());
+    for (const auto &ring : expected.rings) {
+        const std::vector<TraceRecord> &records = ofFile.rings.at(ring.first);
+        REQUIRE(records.size() == ring.second.size());
+        CHECK(std::memcmp(records.data(), ring.second.data(),
+                          records.size() * sizeof(TraceRecord)) == 0);
+    }
     CHECK(!recorder.WriteFile("no/such/folder/file"));
 }
