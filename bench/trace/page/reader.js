@@ -37,6 +37,7 @@ const Kind = {
     CounterName: 21,
 };
 const KINDS = 22;
+const TASK_NEXT = 22; // a task has ended, and the next one begins at once
 // bits of a record's kind
 const CONTINUES = 64;
 const IS_FUNCTION = 128;
@@ -413,7 +414,11 @@ function read(bytes) {
     const lastRing = parts.length ? parts[parts.length - 1].ring : -1;
     parts.sort((a, b) => a.ring - b.ring); // stable
     let most = 0;
-    for (const part of parts) most += part.count;
+    for (const part of parts) {
+        most += part.count;
+        for (let i = 0, at = part.at; i < part.count; ++i, at += header.recordBytes)
+            if ((view.getUint32(at + 8, true) & 127) === TASK_NEXT) ++most;
+    }
     const kind = new Uint8Array(most);
     const ring = new Uint16Array(most);
     const time = new Float64Array(most);
@@ -432,8 +437,12 @@ function read(bytes) {
     let before = 0;
     const start = new Array(ringCount + 1).fill(0);
     let ringNow = -1;
+    const running = new Map(); // fiber: the tasks that run on it, outermost first
     for (const part of parts) {
-        while (ringNow < part.ring) start[++ringNow] = n;
+        while (ringNow < part.ring) {
+            start[++ringNow] = n;
+            running.clear();
+        }
         for (let i = 0, at = part.at; i < part.count; ++i, at += header.recordBytes) {
             const bits = view.getUint32(at + 8, true);
             const aLow = view.getUint32(at + 16, true);
@@ -448,7 +457,7 @@ function read(bytes) {
                 }
                 continue;
             }
-            if (what >= KINDS) {
+            if (what >= KINDS && what !== TASK_NEXT) {
                 ++unknown;
                 continue;
             }
@@ -460,13 +469,32 @@ function read(bytes) {
                 ++before;
                 continue;
             }
-            kind[n] = what;
+            if (what === TASK_NEXT) {
+                // the end of the task that began last on this fiber
+                const open = running.get(bits >>> 8);
+                kind[n] = Kind.TaskEnd;
+                ring[n] = part.ring;
+                fiber[n] = bits >>> 8;
+                other[n] = 0xffffffff;
+                task[n] = open && open.length ? open[open.length - 1][0] : 0;
+                name[n] = open && open.length ? open[open.length - 1][1] : 0;
+                time[n + 1] = time[n];
+                if (open) open.pop();
+                ++n;
+            }
+            kind[n] = what === TASK_NEXT ? Kind.TaskBegin : what;
             ring[n] = part.ring;
             fiber[n] = bits >>> 8;
             other[n] = view.getUint32(at + 12, true);
-            if (usesTask(what)) task[n] = aHigh * TWO_32 + aLow;
+            if (usesTask(kind[n])) task[n] = aHigh * TWO_32 + aLow;
             else counter[n] = counters.idOf(aLow, aHigh);
             name[n] = nameOf(bLow, bHigh, (bits & IS_FUNCTION) !== 0);
+            if (kind[n] === Kind.TaskBegin) {
+                if (!running.has(fiber[n])) running.set(fiber[n], []);
+                running.get(fiber[n]).push([task[n], name[n]]);
+            } else if (kind[n] === Kind.TaskEnd && running.has(fiber[n])) {
+                running.get(fiber[n]).pop();
+            }
             ++n;
         }
     }
