@@ -162,7 +162,7 @@ if weft.hasTopology then table.insert(unitTests, "topology") end
 
 if testProgram("unit_tests", unitTests) then
     files { "samples/frame_loop/**.cpp", "bench/frame/*.cpp", "bench/bodies.cpp", "bench/rounds.cpp", "bench/trace/*.cpp" }
-    removefiles { "samples/frame_loop/main.cpp", "bench/frame/main.cpp", "bench/trace/main.cpp" }
+    removefiles { "samples/frame_loop/main.cpp", "bench/frame/main.cpp", "bench/trace/main.cpp", "bench/trace/export_html.cpp" }
     includedirs { "samples", "bench" }
     if not isMsvc then
         pchheader "support/catch.h"
@@ -285,7 +285,7 @@ end
 
 fuzzer("fuzz_trace", { "tests/fuzz/trace/*.cpp", "tests/trace/checked_timeline.cpp", "bench/trace/*.cpp" })
 if isClang and not _OPTIONS.shared then
-    removefiles { "bench/trace/main.cpp", "source/**.cpp" } -- it needs no library
+    removefiles { "bench/trace/main.cpp", "bench/trace/export_html.cpp", "source/**.cpp" } -- it needs no library
     includedirs { "bench" }
 end
 

@@ -17,6 +17,7 @@ using weft::TraceKind;
 
 constexpr uint32_t kHeaderBytes = 64, kRecordBytes = 32, kRingBytes = 24, kSectionBytes = 8;
 constexpr uint32_t kVersion = 1;
+constexpr uint32_t kTaskNext = 22;  // the end of a task and the begin of the next one
 constexpr uint32_t kText = 1, kRecords = 2, kEnd = 3, kRing = 4;  // kinds of sections
 constexpr uint32_t kMoreOfSubmit = 64, kIsFunction = 128;         // in the second word of a record
 constexpr uint32_t kMaxText = 255;
@@ -113,6 +114,8 @@ struct RingState {
     int64_t before = INT64_MIN;  // time of the event before that
     int64_t lastNs = kUnknown;   // time of the last event, after all were read
     bool isDescribed = false;    // there was a section of kind 4
+    // The number and the name of each task that runs on a fiber, the outermost first.
+    std::unordered_map<uint32_t, std::vector<std::pair<uint64_t, uint32_t>>> running;
 };
 
 class Reader {
@@ -202,6 +205,7 @@ private:
         state.begins = m_recording.events.size();
         state.submit = state.last = SIZE_MAX;
         state.before = INT64_MIN;
+        state.running.clear();
         const int64_t ticks = static_cast<int64_t>(Number(at + 16, 8) - m_start);
         if (!state.isDescribed) ring.until = Nanoseconds(ticks);
         state.isDescribed = true;
@@ -231,9 +235,9 @@ private:
         }
         state.submit = SIZE_MAX;
         if (kind == kMoreOfSubmit) return;
-        if (kind >= weft::kTraceKinds) return void(++m_otherKinds);
+        if (kind != kTaskNext && kind >= weft::kTraceKinds) return void(++m_otherKinds);
         Event event{};
-        event.kind = static_cast<TraceKind>(kind);
+        event.kind = kind == kTaskNext ? TraceKind::TaskBegin : static_cast<TraceKind>(kind);
         event.ns = static_cast<int64_t>(Number(at, 8) - m_start);  // ticks, for now
         const int64_t latest = state.isDescribed ? m_recording.rings[number].until + kSecond
                                                  : static_cast<int64_t>(kLatest);
@@ -246,6 +250,28 @@ private:
                            event.kind == TraceKind::CallBegin || event.kind == TraceKind::CallEnd;
         (hasId ? event.id : event.counter) = a;
         event.name = m_names.Find(b, (second & kIsFunction) != 0);
+        if (kind == kTaskNext) {
+            Event end = event;
+            end.kind = TraceKind::TaskEnd;
+            end.id = end.name = 0;
+            Add(state, number, end);
+        }
+        Add(state, number, event);
+    }
+
+    // Adds an event. The end of a task whose record does not name it gets the name and the number
+    // of the task that began last on its fiber.
+    void Add(RingState &state, uint32_t number, Event event) {
+        if (event.kind == TraceKind::TaskBegin)
+            state.running[event.fiber].push_back({event.id, event.name});
+        if (event.kind == TraceKind::TaskEnd) {
+            auto &running = state.running[event.fiber];
+            if (!running.empty() && event.id == 0 && event.name == 0) {
+                event.id = running.back().first;
+                event.name = running.back().second;
+            }
+            if (!running.empty()) running.pop_back();
+        }
         const size_t index = m_recording.events.size();
         DropIfDamaged(state, number, event.ns);
         state.before = state.last != SIZE_MAX ? m_recording.events[state.last].ns : INT64_MIN;

@@ -58,6 +58,8 @@ Parsed Parse(const std::string &file) {
             std::vector<TraceRecord> &ring = parsed.rings[At<uint32_t>(file, at)];
             for (size_t i = 4; i < bytes; i += sizeof(TraceRecord))
                 ring.push_back(At<TraceRecord>(file, at + i));
+        } else if (kind == internal::TraceSection::kRing) {
+            if (bytes != sizeof(internal::TraceRingSection)) parsed.bad = "a ring";
         } else if (kind == internal::TraceSection::kEnd) {
             parsed.complete = bytes == 0;
         } else {

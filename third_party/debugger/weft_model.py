@@ -305,15 +305,26 @@ class Scheduler:
         self.deferred_count = u32('deferred')
         self.tasks = []  # Task
         self._lists = {}
+        self.ready, self.any_waits, self.timer_owners, self.external = set(), {}, set(), []
+        self.deferred_unknown = 0
         self._read_fibers()
         self._read_workers()
-        self._read_any_waits()
-        self._read_queues()
-        self._set_states()
-        self._read_timed()
-        self._read_external()
-        self._read_deferred()
+        # A minidump need not have the rest.
+        self._try(self._read_any_waits, 'waits with deadlines')
+        self._try(self._read_queues, 'queues')
+        self._try(self._set_states, 'free fibers')
+        self._try(self._read_timed, 'tasks for later')
+        self._try(self._read_external, 'external threads')
+        self._try(self._read_deferred, 'deferred tasks')
         self._index_lowerers()
+
+    def _try(self, read, what):
+        try:
+            read()
+        except Unreadable:
+            text = 'cannot be read: ' + what
+            if text not in self.errors:
+                self.errors.append(text)
 
     def _u32(self, name):
         return self.memory.u32(self.address + self.fields['scheduler.' + name])
@@ -361,7 +372,10 @@ class Scheduler:
 
     def _read_workers(self):
         begin, size = self._u64('workers'), self.fields['worker.size']
-        sleepers = [(text, self._bits(name, self.slots)) for name, text in self.SLEEPS]
+        sleepers = []
+        for name, text in self.SLEEPS:
+            self._try(lambda: sleepers.append((text, self._bits(name, self.slots))),
+                      'which workers sleep')
         self.workers = []
         for i in range(self.slots):
             worker = Worker(self, i, begin + i * size)
@@ -388,7 +402,6 @@ class Scheduler:
 
     def _read_queues(self):
         f = self.fields
-        self.ready = set()  # indices of fibers
         for worker in self.workers:
             try:
                 self._read_lanes(worker)
@@ -403,7 +416,7 @@ class Scheduler:
                                            self.memory.text(worker.claim_name), worker.claimed,
                                            worker.claim_counter))
             except Unreadable:
-                self.errors.append('the queues of worker %d cannot be read' % worker.index)
+                self.errors.append('cannot be read: queues of worker %d' % worker.index)
         self._items(self.address + f['scheduler.injector'], 'queued for any worker', None)
 
     def _read_lanes(self, worker):
@@ -483,7 +496,6 @@ class Scheduler:
         f, memory = self.fields, self.memory
         self._read_timers()
         of_waits = {owner // f['owner.anyCounters'] for owner in self.timer_owners}
-        self.any_waits = {}
         size = f['anyWait.size']
         for index, address in enumerate(self._pool('anyWaits', size)):
             done = address + f['anyWait.done']
@@ -509,7 +521,7 @@ class Scheduler:
     def _read_timers(self):
         """self.timer_owners: what the calls of all timers get: a counter, or another number."""
         f, memory = self.fields, self.memory
-        self.timer_owners, todo = set(), [self._u64('timers')]
+        todo = [self._u64('timers')]
         while todo and len(self.timer_owners) < 1 << 20:
             timer = todo.pop()
             if timer == 0:
@@ -529,7 +541,6 @@ class Scheduler:
 
     def _read_external(self):
         f = self.fields
-        self.external = []
         size = f['threadWaiter.size']
         for index, address in enumerate(self._pool('threadWaiters', size)):
             counter = self.memory.u64(address + f['threadWaiter.waitsFor'])

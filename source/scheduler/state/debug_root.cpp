@@ -37,6 +37,7 @@ NamedValue DebugLayout::s_fields[] = {
     WEFT_FIELD("tag.scheduler", SchedulerTag::Entry, scheduler),
 
     // ---- a scheduler ----
+    {"scheduler.size", sizeof(Scheduler)},
     WEFT_FIELD("scheduler.taskScheduler", Scheduler, taskScheduler),
     WEFT_FIELD("scheduler.workerCount", Scheduler, workerCount),
     WEFT_FIELD("scheduler.slotCount", Scheduler, slotCount),
