@@ -543,11 +543,46 @@ test('a delay beside the critical path is not blamed', () => {
     }
 });
 
+test('one record for the end of a task and the begin of the next one', () => {
+    const {writer} = simulate({frames: 10});
+    const apart = analyse(writer);
+    const records = writer.rings.flat().length;
+    const joined = analyse(writer.joinTasks());
+    assert.ok(writer.rings.flat().length < records * 0.8);
+    checkInvariants(joined);
+    assert.equal(joined.tasks.count, apart.tasks.count);
+    for (const row of apart.byName()) {
+        const other = rowOf(joined.byName(), row.text);
+        assert.equal(other.count, row.count);
+        assert.equal(other.queuedP50 > 0, row.queuedP50 > 0);
+        // a task begins a little earlier: at the end of the one before
+        assert.ok(other.total >= row.total && other.total < row.total + 200 * row.count, row.text);
+    }
+    for (let i = 0; i < joined.tasks.count; ++i)
+        assert.equal(joined.tasks.flags[i], apart.tasks.flags[i]);
+});
+
+test('the task that ends in such a record may be unknown', () => {
+    const w = new Writer({workers: 1});
+    w.end(0, 100, {fiber: 1, number: 1, name: 'a'});
+    w.begin(0, 100, {fiber: 1, number: 2, name: 'b'});
+    w.end(0, 300, {fiber: 1, number: 2, name: 'b'});
+    const a = analyse(w.joinTasks());
+    checkInvariants(a);
+    assert.deepEqual(slicesOf(a, 0), [['b', 100, 300]]);
+    assert.deepEqual(
+        a.byName().map(row => row.text),
+        ['b'],
+    );
+});
+
 test('an overwritten beginning: what is left is analysed, and marked as not whole', () => {
     const whole = analyse(simulate({frames: 30}).writer);
     for (const capacity of [150, 400, 1000, 1500]) {
-        const a = analyse(simulate({frames: 30, capacity}).writer);
+        const {writer} = simulate({frames: 30, capacity});
+        const a = analyse(writer);
         checkInvariants(a);
+        checkInvariants(analyse(writer.joinTasks()));
         assert.ok(a.completeFrom > a.begin);
         const exact = a.frames.filter(frame => !frame.isPartial);
         if (capacity >= 400)

@@ -35,6 +35,7 @@ test('a run of the library: each task, wait and frame', {skip: !program}, () => 
     const count = name => rows.find(row => row.text === name)?.count;
     assert.equal(count('frames'), 1);
     assert.equal(count('work'), 16 * FRAMES);
+    assert.equal(count('short'), 200 * FRAMES);
     assert.equal(count('group'), 2 * FRAMES);
     assert.equal(count('part'), 6 * FRAMES);
     assert.equal(count('sleep'), FRAMES);
@@ -94,13 +95,15 @@ test('a run of the library: each task, wait and frame', {skip: !program}, () => 
         a.tracks.filter((_, i) => a.sliceStart[i] < a.sliceStart[i + 1]).map(track => track.kind),
     );
     assert.deepEqual([...kinds].sort(), ['attached', 'calls', 'thread', 'worker']);
-    // the external thread cannot run tasks, so it waits for each sleep
+    // the external thread cannot run tasks, so it waits for the sleeps
     const waited = {};
     for (let i = 0; i < waits.count; ++i) {
         if (a.tracks[waits.beginTrack[i]].kind !== 'thread') continue;
         const name = a.counterName(waits.counter[i], waits.begin[i]);
         waited[name] = (waited[name] || 0) + 1;
     }
-    assert.equal(waited.sleep, FRAMES / 3);
-    assert.ok(waited.group > 0 && waited.work > 0, JSON.stringify(waited));
+    assert.ok(waited.sleep > 0, JSON.stringify(waited));
+    const named = ['work', 'short', 'group', 'sleep', 'loaded'];
+    const others = Object.keys(waited).filter(name => !named.includes(name));
+    assert.ok(others.length <= 1, `${others}`); // the counter of the task "frames" has no name
 });

@@ -33,6 +33,8 @@ void Spin(std::chrono::microseconds time) {
     }
 }
 
+void Nothing(weft::TaskScheduler *, void *) {}
+
 void Work(weft::TaskScheduler *, void *) { Spin(std::chrono::microseconds(20)); }
 
 template <uint32_t kCount>
@@ -53,14 +55,15 @@ void Sleep(weft::TaskScheduler *scheduler, void *) {
 
 void Load(void *) { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
 
-// Each frame: 16 tasks "work", 2 tasks "group" with 3 tasks "part" each, 1 task "sleep", and a
-// blocking call that the frame waits for.
+// Each frame: 16 tasks "work", 200 tasks "short" (so that workers claim several at once), 2 tasks
+// "group" with 3 tasks "part" each, 1 task "sleep", and a blocking call that the frame waits for.
 void RunFrame(weft::TaskScheduler &scheduler, weft::BlockingCalls &calls, uint32_t frame) {
     weft::Counter loaded;
     weft::NameCounter(scheduler, &loaded, "loaded");
     weft::BlockingCall call(Load, nullptr);
     calls.Submit(call, &loaded);
     RunStage<16>(scheduler, "work", Work);
+    RunStage<200>(scheduler, "short", Nothing);
     RunStage<2>(scheduler, "group", RunParts);
     RunStage<1>(scheduler, "sleep", Sleep);
     scheduler.WaitForCounter(&loaded);

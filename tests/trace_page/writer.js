@@ -2,6 +2,8 @@
 'use strict';
 const {Kind, NONE} = require('../../bench/trace/page/reader.js');
 
+const TASK_NEXT = 22; // a task has ended, and the next one begins at once
+
 class Writer {
     /// `capacity`: how many records a ring keeps.
     constructor({
@@ -91,6 +93,28 @@ class Writer {
     }
     end(ring, time, {fiber = 0, number, name = '', stolenFrom = NONE}) {
         this.put(ring, Kind.TaskEnd, time, {fiber, other: stolenFrom, a: number, name});
+    }
+
+    /// Puts the end of a task and the begin that follows at once on the same fiber into one record.
+    joinTasks() {
+        this.rings = this.rings.map(records => {
+            const joined = [];
+            for (const record of records) {
+                const last = joined[joined.length - 1];
+                const kind = record.kind & 127;
+                const follows = last !== undefined && last.fiber === record.fiber;
+                const isEnd = follows && (last.kind & 127) === Kind.TaskEnd;
+                if (kind !== Kind.TaskBegin || !isEnd) joined.push(record);
+                else
+                    joined[joined.length - 1] = {
+                        ...record,
+                        kind: TASK_NEXT | (record.kind & 128),
+                        ticks: last.ticks,
+                    };
+            }
+            return joined;
+        });
+        return this;
     }
 
     /// Returns the file. `partSize`: how many records a section has at most. `saysRings`: whether it

@@ -469,8 +469,18 @@ class Builder {
                 ? tasks.name[task] === recording.name[i]
                 : tasks.number[task] === recording.task[i] ||
                   (tasks.number[task] < 0 && tasks.name[task] === recording.name[i]));
+        // Lost: the begin of a task whose end was recorded together with the begin of the next one.
+        const isUnknown = recording.task[i] === 0 && recording.name[i] === 0;
         let at = stack.length - 1;
-        while (at >= 0 && !isThis(stack[at])) --at;
+        while (at >= 0 && !isThis(stack[at]) && !isUnknown) --at;
+        if (
+            isUnknown &&
+            (at < 0 || tasks.kind[stack[at]] !== kind || tasks.number[stack[at]] === 0)
+        ) {
+            this.hasLost = true;
+            this.closeSlice(track, time);
+            return;
+        }
         if (at < 0) {
             const top = stack.length ? stack[stack.length - 1] : -1;
             if (top >= 0 && tasks.kind[top] !== TaskKind.Host) this.forget(stack, 0, track, time);
