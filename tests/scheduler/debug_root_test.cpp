@@ -170,8 +170,9 @@ TEST_CASE("debug root: lists the counters of a wait with a deadline", "[debug_ro
         });
         // The waiter waits for AnyWait::done.
         const uintptr_t any = Word(fiber, "fiber.waitsFor") - Field("anyWait.done");
-        if (Read<uint32_t>(any + Field("anyWait.asked")) == 1)
-            found = Read<uintptr_t>(Word(any, "anyWait.counters"));
+        const uintptr_t counters = Word(any, "anyWait.counters");
+        if (counters != 0 && Read<uint32_t>(any + Field("anyWait.asked")) == 1)
+            found = Read<uintptr_t>(counters);
         scheduler.DecrementCounter(&awaited);
         scheduler.WaitForCounter(&counted);
     });

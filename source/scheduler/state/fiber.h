@@ -8,6 +8,7 @@
 #include "weft/counter.h"
 #include "weft/task.h"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -94,6 +95,10 @@ public:
     Counter *carries = nullptr;
     // Only for a thread's own stack: a task runs on top of the host's code.
     bool runsTask = false;
+    // The counter of the task that the fiber's loop has begun, even if other tasks run on top of
+    // it. Kept after the task has ended. Atomic, because other threads read it for reports. Not
+    // env::Atomic: code that depends on it holds the fiber, so there is nothing to simulate.
+    std::atomic<Counter *> taskCounter{nullptr};
     const WaitFrame *waits = nullptr;  // the innermost frame
     // The control words that the fiber's loop has taken from a worker.
     uint64_t floatingPoint = kNoControl;
@@ -102,9 +107,6 @@ public:
     // What the fiber is doing, for reports by other threads. So these are atomic; relaxed, because
     // nothing depends on them.
     env::Atomic<const char *> taskName{nullptr};
-    // The counter of the task that the fiber's loop has begun, even if other tasks run on top of
-    // it. Kept after the task has ended.
-    env::Atomic<Counter *> taskCounter{nullptr};
     env::Atomic<Counter *> waitsFor{nullptr};
     env::Atomic<bool> waitsForIdle{false};  // the task has called WaitIdle
 
