@@ -129,23 +129,54 @@ std::string NameOf(const Timeline &timeline, const Cause &cause) {
     return name.empty() ? "(no name)" : name;
 }
 
-std::vector<CauseTime> Causes(const Timeline &timeline, const std::vector<PathPart> &path) {
-    std::map<Cause, CauseTime> byCause;
-    std::map<uint32_t, int64_t> byTask;
-    for (const PathPart &part : path) {
-        const bool isTask = part.idle == Idle::None;
-        const Cause cause{part.idle, isTask ? timeline.tasks[part.task].name : 0};
-        CauseTime &time = byCause.emplace(cause, CauseTime{cause, 0, 0}).first->second;
-        const int64_t ns = part.end - part.begin;
+namespace {
+
+// Sums times by cause.
+class Sums {
+public:
+    explicit Sums(const Timeline &timeline) : m_timeline(timeline) {}
+
+    void Add(Idle idle, uint32_t task, int64_t ns) {
+        const bool isTask = idle == Idle::None;
+        const Cause cause{idle, isTask ? m_timeline.tasks[task].name : 0};
+        CauseTime &time = m_byCause.emplace(cause, CauseTime{cause, 0, 0}).first->second;
         time.ns += ns;
         // a task may have several parts
-        time.longest = std::max(time.longest, isTask ? byTask[part.task] += ns : ns);
+        time.longest = std::max(time.longest, isTask ? m_byTask[task] += ns : ns);
     }
-    std::vector<CauseTime> causes;
-    for (const auto &[cause, time] : byCause) causes.push_back(time);
-    std::stable_sort(causes.begin(), causes.end(),
-                     [](const CauseTime &a, const CauseTime &b) { return a.ns > b.ns; });
-    return causes;
+    std::vector<CauseTime> Sorted() const {
+        std::vector<CauseTime> causes;
+        for (const auto &[cause, time] : m_byCause) causes.push_back(time);
+        std::stable_sort(causes.begin(), causes.end(),
+                         [](const CauseTime &a, const CauseTime &b) { return a.ns > b.ns; });
+        return causes;
+    }
+
+private:
+    const Timeline &m_timeline;
+    std::map<Cause, CauseTime> m_byCause;
+    std::map<uint32_t, int64_t> m_byTask;
+};
+
+}  // namespace
+
+std::vector<CauseTime> Causes(const Timeline &timeline, const std::vector<PathPart> &path) {
+    Sums sums(timeline);
+    for (const PathPart &part : path) sums.Add(part.idle, part.task, part.end - part.begin);
+    return sums.Sorted();
+}
+
+std::vector<CauseTime> WorkIn(const Timeline &timeline, int64_t begin, int64_t end) {
+    Sums sums(timeline);
+    for (const std::vector<Segment> &segments : timeline.segments) {
+        auto segment = std::lower_bound(segments.begin(), segments.end(), begin,
+                                        [](const Segment &a, int64_t ns) { return a.end <= ns; });
+        for (; segment != segments.end() && segment->begin < end; ++segment) {
+            sums.Add(Idle::None, segment->task,
+                     std::min(segment->end, end) - std::max(segment->begin, begin));
+        }
+    }
+    return sums.Sorted();
 }
 
 }  // namespace trace

@@ -46,7 +46,7 @@ struct Cause {
 };
 std::string NameOf(const Timeline &timeline, const Cause &cause);
 
-/// The time that a cause has on the critical path of one frame.
+/// The time that a cause takes in one frame.
 struct CauseTime {
     Cause cause;
     int64_t ns;       // together
@@ -55,5 +55,9 @@ struct CauseTime {
 
 /// Sums the parts of a path by cause; the longest time comes first.
 std::vector<CauseTime> Causes(const Timeline &timeline, const std::vector<PathPart> &path);
+
+/// Sums what ran on all workers and threads between `begin` and `end`; the longest time comes
+/// first.
+std::vector<CauseTime> WorkIn(const Timeline &timeline, int64_t begin, int64_t end);
 
 }  // namespace trace

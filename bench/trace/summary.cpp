@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <set>
 
 namespace trace {
 
@@ -14,53 +15,88 @@ namespace {
 // With fewer frames nothing is known of what is usual.
 constexpr size_t kFewFrames = 8;
 
-using FrameCauses = std::vector<std::vector<CauseTime>>;  // for each frame
-
-FrameCauses CausesOfFrames(const Timeline &timeline) {
-    FrameCauses causes;
-    causes.reserve(timeline.frames.size());
-    for (const Frame &frame : timeline.frames)
-        causes.push_back(Causes(timeline, CriticalPath(timeline, frame)));
-    return causes;
-}
-
-// The median time of each cause over all frames.
-class Usual {
+// The times of all causes, frame by frame.
+class FrameTimes {
 public:
-    explicit Usual(const FrameCauses &frames) : m_frames(frames.size()) {
-        for (const std::vector<CauseTime> &causes : frames) {
-            for (const CauseTime &time : causes) m_times[time.cause].push_back(time.ns);
+    void Add(const std::vector<CauseTime> &times) {
+        m_frames.emplace_back();
+        for (const CauseTime &time : times) {
+            m_frames.back().emplace(time.cause, time);
+            m_all[time.cause].push_back(time.ns);
         }
-        // frames without the cause count as 0
-        for (auto &[cause, times] : m_times) {
-            times.resize(m_frames, 0);
+    }
+    /// Call it after the last Add. A frame without a cause counts as 0.
+    void FindMedians() {
+        for (auto &[cause, times] : m_all) {
+            times.resize(m_frames.size(), 0);
             std::sort(times.begin(), times.end());
         }
     }
-    int64_t Of(const Cause &cause) const {
-        if (m_frames < kFewFrames) return kUnknown;
-        const auto found = m_times.find(cause);
-        return found != m_times.end() ? Percentile(found->second, 50) : 0;
+    const std::map<Cause, CauseTime> &Of(size_t frame) const { return m_frames[frame]; }
+
+    Compared Compare(size_t frame, const Cause &cause) const {
+        const auto here = m_frames[frame].find(cause);
+        const auto all = m_all.find(cause);
+        Compared compared{here != m_frames[frame].end() ? here->second.ns : 0, kUnknown};
+        if (m_frames.size() >= kFewFrames)
+            compared.usual = all != m_all.end() ? Percentile(all->second, 50) : 0;
+        return compared;
+    }
+    int64_t Longest(size_t frame, const Cause &cause) const {
+        const auto here = m_frames[frame].find(cause);
+        return here != m_frames[frame].end() ? here->second.longest : 0;
     }
 
 private:
-    size_t m_frames;
-    std::map<Cause, std::vector<int64_t>> m_times;
+    std::vector<std::map<Cause, CauseTime>> m_frames;
+    std::map<Cause, std::vector<int64_t>> m_all;
 };
 
-LateFrame Explain(const Frame &frame, const std::vector<CauseTime> &causes, const Usual &usual) {
-    LateFrame late{frame, {{Idle::Unknown, 0}, 0, 0}, kUnknown};
-    int64_t most = INT64_MIN;
-    for (const CauseTime &time : causes) {
-        const int64_t usually = usual.Of(time.cause);
-        const int64_t excess = usually == kUnknown ? time.ns : time.ns - usually;
-        if (excess <= most) continue;
-        most = excess;
-        late.cause = time;
-        late.usual = usually;
+// Why frames took so long.
+class Explainer {
+public:
+    explicit Explainer(const Timeline &timeline) : m_timeline(timeline) {
+        for (const Frame &frame : timeline.frames) {
+            m_paths.Add(Causes(timeline, CriticalPath(timeline, frame)));
+            m_work.Add(WorkIn(timeline, frame.begin, frame.end));
+        }
+        m_paths.FindMedians();
+        m_work.FindMedians();
     }
-    return late;
-}
+
+    LateFrame Explain(size_t frame) const {
+        std::set<Cause> causes;
+        for (const auto &[cause, time] : m_paths.Of(frame)) causes.insert(cause);
+        if (m_timeline.frames.size() >= kFewFrames)
+            for (const auto &[cause, time] : m_work.Of(frame)) causes.insert(cause);
+        Cause first{Idle::Unknown, 0};
+        double most = -1e300;
+        for (const Cause &cause : causes) {
+            const double lengthened = Lengthened(frame, cause);
+            if (lengthened <= most) continue;
+            most = lengthened;
+            first = cause;
+        }
+        const FrameTimes &times = first.idle == Idle::None ? m_work : m_paths;
+        return {m_timeline.frames[frame], first, m_paths.Compare(frame, first),
+                m_work.Compare(frame, first), times.Longest(frame, first)};
+    }
+
+private:
+    // Returns by how much the cause has lengthened the frame: see LateFrame.
+    double Lengthened(size_t frame, const Cause &cause) const {
+        const Compared path = m_paths.Compare(frame, cause), work = m_work.Compare(frame, cause);
+        if (path.usual == kUnknown) return static_cast<double>(path.ns);
+        const auto onPath = static_cast<double>(path.ns - path.usual);
+        if (cause.idle != Idle::None) return onPath;
+        const auto longer = static_cast<double>(work.ns - work.usual);
+        const double both = std::max(std::min(onPath, longer), 0.0);
+        return both + (longer - both) / std::max(m_timeline.workers, 1u);
+    }
+
+    const Timeline &m_timeline;
+    FrameTimes m_paths, m_work;
+};
 
 std::vector<TaskRow> TaskRows(const Timeline &timeline) {
     struct Times {
@@ -136,12 +172,19 @@ void PrintFrames(const Timeline &timeline, int64_t budget, const Summary &summar
     constexpr size_t kMost = 20;
     for (size_t i = 0; i < summary.late.size() && i < kMost; ++i) {
         const LateFrame &late = summary.late[i];
-        Print(out, "  frame %u took %.3f ms: %s, %.3f ms on the critical path", late.frame.number,
-              Ms(late.frame.Length()), NameOf(timeline, late.cause.cause).c_str(),
-              Ms(late.cause.ns));
-        const bool isOne = late.cause.longest == late.cause.ns, hasUsual = late.usual != kUnknown;
-        if (!isOne) Print(out, " (at once %.3f%s", Ms(late.cause.longest), hasUsual ? ", " : ")");
-        if (hasUsual) Print(out, "%susually %.3f)", isOne ? " (" : "", Ms(late.usual));
+        const auto print = [&](const Compared &compared) {
+            Print(out, "%.3f ms", Ms(compared.ns));
+            if (compared.usual != kUnknown) Print(out, " (usually %.3f)", Ms(compared.usual));
+        };
+        Print(out, "  frame %u took %.3f ms: %s, ", late.frame.number, Ms(late.frame.Length()),
+              NameOf(timeline, late.cause).c_str());
+        print(late.onPath);
+        out << " on the critical path";
+        if (late.cause.idle == Idle::None) {
+            out << ", ";
+            print(late.run);
+            Print(out, " in all, longest %.3f", Ms(late.longest));
+        }
         out << '\n';
     }
     if (summary.late.size() > kMost) Print(out, "  and %zu more\n", summary.late.size() - kMost);
@@ -221,8 +264,7 @@ int64_t Percentile(const std::vector<int64_t> &sorted, uint32_t percent) {
 
 Summary Summarize(const Timeline &timeline, int64_t budget) {
     Summary summary;
-    const FrameCauses causes = CausesOfFrames(timeline);
-    const Usual usual(causes);
+    const Explainer explainer(timeline);
     std::vector<size_t> longest(timeline.frames.size());
     for (size_t i = 0; i < timeline.frames.size(); ++i) {
         longest[i] = i;
@@ -237,7 +279,7 @@ Summary Summarize(const Timeline &timeline, int64_t budget) {
         const bool isOver = budget != 0 && frame.Length() > budget;
         summary.over += isOver;
         if (isOver || (budget == 0 && summary.late.size() < 3))
-            summary.late.push_back(Explain(frame, causes[i], usual));
+            summary.late.push_back(explainer.Explain(i));
     }
     summary.tasks = TaskRows(timeline);
     summary.workers = WorkerRows(timeline);

@@ -12,12 +12,26 @@
 
 namespace trace {
 
-/// A frame, and the first cause of its length: what took the most time on its critical path, over
-/// what it usually takes there.
+/// A time in one frame, and its median over all frames: kUnknown if there are few frames.
+struct Compared {
+    int64_t ns;
+    int64_t usual;
+};
+
+/// A frame, and the first cause of its length.
+///
+/// A cause counts as much as it has probably lengthened the frame. For idleness, that is the time
+/// on the critical path over what is usual. For the tasks of a name it is as well, if they also ran
+/// longer than usual; what they ran longer in excess of that is divided by the number of workers,
+/// because it kept these from other tasks. So it does not matter if the critical path takes another
+/// way than in other frames. With few frames nothing is known of what is usual. Then the longest
+/// time on the critical path is the cause.
 struct LateFrame {
     Frame frame;
-    CauseTime cause;
-    int64_t usual;  // the median of the cause over all frames; kUnknown if there are few frames
+    Cause cause;
+    Compared onPath;  // on the critical path
+    Compared run;     // all tasks of this name; 0 for idleness
+    int64_t longest;  // one task of this name; or the longest gap on the critical path
 };
 
 /// The tasks of one name. Times in nanoseconds, without waits and without tasks that ran on top.
