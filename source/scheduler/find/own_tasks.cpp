@@ -65,8 +65,7 @@ public:
         return ForWorkers([this](Worker &owner) {
             Found found;
             for (uint32_t lane = 0; lane < m_worker->scheduler->Lanes() && !found; ++lane) {
-                if (MayTake(m_worker, lane))
-                    found = TaskOf(owner.lanes[lane], lane, owner.index);
+                if (MayTake(m_worker, lane)) found = TaskOf(owner.lanes[lane], lane, owner.index);
             }
             return found;
         });
