@@ -52,7 +52,7 @@ namespace internal {
 
 // Replacements for the rest of the scheduler: no slices, nothing pinned, no fiber switches. A
 // report is a failure.
-void ClaimEntry(Worker *worker, const TaskEntry &entry, Level, bool) noexcept {
+void ClaimEntry(Worker *worker, const TaskEntry &entry, Level, uint32_t) noexcept {
     worker->claim.single = entry.TheTask();
     worker->claim.counter = entry.TheCounter();
 }
@@ -108,6 +108,12 @@ void ReportMistake(const SchedulerOptions &, ReportCode, const char *, const cha
     env::Panic("an unexpected report");
 }
 bool WasReported(const Scheduler &, ReportCode) noexcept { return false; }
+// Nothing is traced.
+void EmitNow(Scheduler &, Worker *, TraceKind, TraceEvent &) noexcept {}
+uint32_t TraceSubmit(Scheduler &, Worker *, uint32_t, const Task *, const Counter *,
+                     Label) noexcept {
+    return 0;
+}
 void ReportOnce(Scheduler &, ReportCode, const char *, const char *, ...) noexcept {
     env::Panic("an unexpected report");
 }
