@@ -8,6 +8,7 @@
 #include "weft/time.h"
 
 #include <cstring>
+#include <iterator>
 #include <set>
 #include <string>
 #include <vector>
@@ -278,7 +279,8 @@ uintptr_t g_saved[32];
 
 void Arrive(boost::context::detail::transfer_t from) {
     g_handle = reinterpret_cast<uintptr_t>(from.fctx);
-    std::memcpy(g_saved, from.fctx, sizeof g_saved);
+    for (size_t i = 0; i < std::size(g_saved); ++i)
+        g_saved[i] = Read<uintptr_t>(g_handle + i * sizeof(uintptr_t));
     boost::context::detail::jump_fcontext(from.fctx, nullptr);
 }
 
