@@ -345,6 +345,20 @@ TEST_CASE("a worker whose events were cut off: nothing goes on where they end", 
     CHECK(timeline.until == 21000);
 }
 
+TEST_CASE("a fiber that runs another task, although the events do not end its wait", "[timeline]") {
+    test::WrittenRecording file(1);
+    file.Begin(0, 1, 5, 10, "a");
+    file.Wait(0, 2, 5, 0x91);
+    file.Switch(0, 3, 5, 6);
+    file.Switch(0, 8, 6, 5);
+    file.Begin(0, 9, 5, 11, "b");
+    file.End(0, 10, 5, 11, "b");
+    const Timeline timeline = Build(file);
+    CHECK(!timeline.tasks[Find(timeline, "a")].isEndKnown);
+    CHECK(timeline.tasks[Find(timeline, "b")].parent == kNone);
+    CHECK(!timeline.waits[0].isOver);
+}
+
 TEST_CASE("tasks that are nested too deeply do not take too much memory", "[timeline]") {
     constexpr uint32_t kTasks = 3000;
     test::WrittenRecording file(1);
