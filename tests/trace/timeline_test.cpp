@@ -157,9 +157,9 @@ TEST_CASE("a wait that keeps its worker, and sleeps of the worker in it", "[time
     CHECK(PiecesOf(timeline, a) == std::vector<Piece>{{0, 1, 12}});
     CHECK(PiecesOf(timeline, kNone) == std::vector<Piece>{{0, 4, 8}});
     CHECK(timeline.tasks[a].run == 2000 + 3000);
-    REQUIRE(timeline.parks.size() == 1);
-    CHECK(timeline.parks[0].woken == 7000);
-    CHECK(timeline.parks[0].wokenBy == 1);
+    REQUIRE(timeline.parks[0].size() == 1);
+    CHECK(timeline.parks[0][0].woken == 7000);
+    CHECK(timeline.parks[0][0].wokenBy == 1);
     REQUIRE(timeline.segments[0].size() == 2);
     CHECK(timeline.segments[0][1].edge == Edge::Release);
     CHECK(timeline.segments[0][1].edgeActor == 1);
@@ -187,12 +187,11 @@ TEST_CASE(
     file.Add(0, 9, TraceKind::Park, kThreadStack);
     file.Add(0, 10, TraceKind::Unpark, kThreadStack);
     const Timeline timeline = Build(file);
-    REQUIRE(timeline.parks.size() == 3);
-    CHECK(timeline.parks[0].woken == 2000);
-    CHECK(timeline.parks[1].woken == kUnknown);
-    CHECK(timeline.parks[2].woken == kUnknown);  // the wake-up at 6 was for the task at 7
-    CHECK(timeline.ParksOf(0).size() == 3);
-    CHECK(timeline.ParksOf(1).empty());
+    REQUIRE(timeline.parks[0].size() == 3);
+    CHECK(timeline.parks[0][0].woken == 2000);
+    CHECK(timeline.parks[0][1].woken == kUnknown);
+    CHECK(timeline.parks[0][2].woken == kUnknown);  // the wake-up at 6 was for the task at 7
+    CHECK(timeline.parks[1].empty());
 }
 
 TEST_CASE("waits that end by their deadline", "[timeline]") {
