@@ -69,7 +69,7 @@ private:
     void AddGap(int64_t begin) {
         begin = std::max(begin, m_from);
         if (m_actor >= m_timeline.slots) return Add(Idle::Waking, kNone, begin);
-        const std::vector<Park> &parks = m_timeline.ParksOf(m_actor);
+        const std::vector<Park> &parks = m_timeline.parks[m_actor];
         auto park = std::lower_bound(parks.begin(), parks.end(), m_now,
                                      [](const Park &a, int64_t ns) { return a.begin < ns; });
         while (park != parks.begin() && m_now > begin) {

@@ -139,7 +139,7 @@ std::vector<WorkerRow> WorkerRows(const Timeline &timeline) {
     std::vector<WorkerRow> rows;
     for (uint32_t slot = 0; slot < timeline.slots; ++slot) {
         const std::vector<Segment> &segments = timeline.segments[slot];
-        const std::vector<Park> &parks = timeline.ParksOf(slot);
+        const std::vector<Park> &parks = timeline.parks[slot];
         if (slot >= timeline.workers && segments.empty() && parks.empty()) continue;
         WorkerRow row{slot, 0, timeline.until - timeline.from, 0, 0};
         for (const Segment &segment : segments) row.busy += segment.end - segment.begin;

@@ -68,7 +68,7 @@ public:
         m_timeline.names = recording.names;
         m_slots.resize(m_timeline.slots);
         m_hasAllRings = recording.isComplete;
-        m_timeline.parksOf.resize(m_timeline.slots);
+        m_timeline.parks.resize(m_timeline.slots);
     }
 
     void Build() {
@@ -370,8 +370,7 @@ private:
         const Park park{begin, ns, wasWoken ? std::clamp(state.wokenAt, begin, ns) : kUnknown, slot,
                         wasWoken ? state.wokenBy : kNone};
         state.wokenAt = kUnknown;
-        m_timeline.parks.push_back(park);
-        m_timeline.parksOf[slot].push_back(park);
+        m_timeline.parks[slot].push_back(park);
     }
 
     // --- events of workers ---

@@ -121,21 +121,25 @@ struct Step {
 struct Timeline {
     int64_t from = 0, until = 0;  // the window
     uint32_t workers = 0;
-    uint32_t slots = 0;                   // workers and attached threads
-    uint32_t actors = 0;                  // all of these, and other threads
-    std::vector<std::string> names;       // as in the recording, and some more; names[0] is empty
-    std::vector<Task> tasks;              // by begin
-    std::vector<Slice> slices;            // by begin; outer ones before inner ones
-    std::vector<Wait> waits;              // by begin
-    std::vector<Submission> submissions;  // by time; also those before the window
-    std::vector<Park> parks;              // by end
-    std::vector<Frame> frames;            // by time
+    uint32_t slots = 0;   // workers and attached threads
+    uint32_t actors = 0;  // all of these, and other threads
+    // As in the recording, and a few more. The first one is empty.
+    std::vector<std::string> names;
+    std::vector<Task> tasks;    // in the order in which the events tell of them
+    std::vector<Slice> slices;  // by begin; outer ones before inner ones
+    // Tasks are nested so deeply that the slices of the outer ones are not all there.
+    bool isCoarse = false;
     std::vector<std::vector<Segment>> segments;  // for each actor, by begin
+    std::vector<Wait> waits;                     // by begin
+    std::vector<Submission> submissions;         // by time; also those before the window
+    std::vector<std::vector<Park>> parks;        // for each slot, by begin
+    std::vector<Frame> frames;                   // by time
     std::map<uint64_t, uint32_t> counterNames;   // address to name
-    std::vector<Step> ready;                     // tasks and fibers that could run, but do not
-    std::vector<Step> running;                   // workers and attached threads that run something
-    bool isCoarse =
-        false;  // tasks are nested too deeply: the slices of the outer ones are not all there
+    // How many tasks and fibers could run, but do not. Tasks that are to begin after a counter or
+    // at a time count from their submission on.
+    std::vector<Step> ready;
+    std::vector<int64_t> withWork;  // for each step of `ready`: how long it was not 0 before
+    std::vector<Step> running;      // how many workers and attached threads run something
 
     /// Returns how long in [begin, end] there was something that could run, but did not.
     int64_t TimeWithWork(int64_t begin, int64_t end) const;
@@ -143,11 +147,6 @@ struct Timeline {
     std::string NameOfActor(uint32_t actor) const;
     /// Returns the name of the counter, or its address.
     std::string NameOfCounter(uint64_t counter) const;
-    /// Returns the parks of a worker, by time.
-    const std::vector<Park> &ParksOf(uint32_t slot) const { return parksOf[slot]; }
-
-    std::vector<std::vector<Park>> parksOf;  // for each slot
-    std::vector<int64_t> withWork;           // for each step of `ready`: time with work before it
 };
 
 Timeline BuildTimeline(const Recording &recording);

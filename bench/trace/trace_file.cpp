@@ -353,9 +353,11 @@ private:
         if (!m_recording.isComplete) {
             std::string text = "The file was cut off.";
             if (missing != 0 && !rings.empty()) {
-                text += " It has no events of " + std::to_string(missing) + " of " +
-                        std::to_string(rings.size()) +
-                        " rings. So tasks and waits may end too late or not at all.";
+                text +=
+                    " It has no events of " + std::to_string(missing) + " of " +
+                    std::to_string(rings.size()) +
+                    " rings. So tasks and waits may end too late or not at all, and the causes of "
+                    "frames may be wrong.";
             }
             remarks.push_back(text);
         }

@@ -97,11 +97,15 @@ std::string WrongIn(const Timeline &timeline) {
             wait.ready == kUnknown || (wait.begin <= wait.ready && wait.ready <= wait.end),
             "a wait is ended at the wrong time");
     }
-    for (const trace::Park &park : timeline.parks) {
-        complaints.Unless(park.begin <= park.end, "a sleep ends before it begins");
-        complaints.Unless(
-            park.woken == kUnknown || (park.begin <= park.woken && park.woken <= park.end),
-            "a sleep is ended at the wrong time");
+    for (const std::vector<trace::Park> &parks : timeline.parks) {
+        int64_t last = INT64_MIN;
+        for (const trace::Park &park : parks) {
+            complaints.Unless(last <= park.begin && park.begin <= park.end, "sleeps overlap");
+            last = park.end;
+            complaints.Unless(
+                park.woken == kUnknown || (park.begin <= park.woken && park.woken <= park.end),
+                "a sleep is ended at the wrong time");
+        }
     }
     for (const trace::Frame &frame : timeline.frames)
         complaints.Unless(frame.begin <= frame.end, "a frame ends before it begins");

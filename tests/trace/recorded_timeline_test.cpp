@@ -72,9 +72,9 @@ void UseEverything(weft::TaskScheduler &it) {
     });
     {
         const weft::ExternalWork work(it);
-        std::atomic<bool> joined{false};
-        std::thread joiner([&] { guest.join(), outside.join(), joined.store(true); });
-        test::YieldUntil(it, [&] { return joined.load(); });
+        weft::Counter joined(1);
+        std::thread joiner([&] { guest.join(), outside.join(), it.DecrementCounter(&joined); });
+        it.WaitForCounter(&joined);
         joiner.join();
     }
     it.WaitForCounter(&all);

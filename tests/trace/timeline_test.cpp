@@ -157,9 +157,9 @@ TEST_CASE("a wait that keeps its worker, and sleeps of the worker in it", "[time
     CHECK(PiecesOf(timeline, a) == std::vector<Piece>{{0, 1, 12}});
     CHECK(PiecesOf(timeline, kNone) == std::vector<Piece>{{0, 4, 8}});
     CHECK(timeline.tasks[a].run == 2000 + 3000);
-    REQUIRE(timeline.parks.size() == 1);
-    CHECK(timeline.parks[0].woken == 7000);
-    CHECK(timeline.parks[0].wokenBy == 1);
+    REQUIRE(timeline.parks[0].size() == 1);
+    CHECK(timeline.parks[0][0].woken == 7000);
+    CHECK(timeline.parks[0][0].wokenBy == 1);
     REQUIRE(timeline.segments[0].size() == 2);
     CHECK(timeline.segments[0][1].edge == Edge::Release);
     CHECK(timeline.segments[0][1].edgeActor == 1);
@@ -187,12 +187,11 @@ TEST_CASE(
     file.Add(0, 9, TraceKind::Park, kThreadStack);
     file.Add(0, 10, TraceKind::Unpark, kThreadStack);
     const Timeline timeline = Build(file);
-    REQUIRE(timeline.parks.size() == 3);
-    CHECK(timeline.parks[0].woken == 2000);
-    CHECK(timeline.parks[1].woken == kUnknown);
-    CHECK(timeline.parks[2].woken == kUnknown);  // the wake-up at 6 was for the task at 7
-    CHECK(timeline.ParksOf(0).size() == 3);
-    CHECK(timeline.ParksOf(1).empty());
+    REQUIRE(timeline.parks[0].size() == 3);
+    CHECK(timeline.parks[0][0].woken == 2000);
+    CHECK(timeline.parks[0][1].woken == kUnknown);
+    CHECK(timeline.parks[0][2].woken == kUnknown);  // the wake-up at 6 was for the task at 7
+    CHECK(timeline.parks[1].empty());
 }
 
 TEST_CASE("waits that end by their deadline", "[timeline]") {
@@ -343,6 +342,20 @@ TEST_CASE("a worker whose events were cut off: nothing goes on where they end", 
     CHECK(timeline.tasks[Find(timeline, "b")].parent == kNone);
     CHECK(PiecesOf(timeline, Find(timeline, "d")) == std::vector<Piece>{{1, 6, 6}});
     CHECK(timeline.until == 21000);
+}
+
+TEST_CASE("a fiber that runs another task, although the events do not end its wait", "[timeline]") {
+    test::WrittenRecording file(1);
+    file.Begin(0, 1, 5, 10, "a");
+    file.Wait(0, 2, 5, 0x91);
+    file.Switch(0, 3, 5, 6);
+    file.Switch(0, 8, 6, 5);
+    file.Begin(0, 9, 5, 11, "b");
+    file.End(0, 10, 5, 11, "b");
+    const Timeline timeline = Build(file);
+    CHECK(!timeline.tasks[Find(timeline, "a")].isEndKnown);
+    CHECK(timeline.tasks[Find(timeline, "b")].parent == kNone);
+    CHECK(!timeline.waits[0].isOver);
 }
 
 TEST_CASE("tasks that are nested too deeply do not take too much memory", "[timeline]") {
