@@ -18,7 +18,7 @@
 //     Thread                      Start(entry, arg, stackBytes), Join()
 //     NameThread(), AddNice(), SetNice(), SetSlice(), SetPreciseSleep()
 //     BindThread(), BindThreadToNth()
-//     UsableCpus(), YieldThread(), NapThread(), ThreadHint()
+//     UsableCpus(), YieldThread(), NapThread(), ThreadHint(), ThreadNumber()
 //     ForkMark, ExitCall and AtThreadExit(), SignalStack, InstallFaultHandler(),
 //     RemoveFaultHandler()
 //     Panic(invariant)            does not return

@@ -59,6 +59,12 @@ WEFT_NOINLINE void *ExchangeCallSlot(void *value) noexcept {
 
 WEFT_NOINLINE void *HookSlot() noexcept { return t_hookSlot; }
 
+// Each thread has its own t_slot.
+WEFT_NOINLINE uint32_t ThreadNumber() noexcept {
+    const uint64_t address = reinterpret_cast<uintptr_t>(&t_slot);
+    return static_cast<uint32_t>(address * 0x9e3779b97f4a7c15u >> 40);
+}
+
 WEFT_NOINLINE void SetHookSlot(void *value) noexcept { t_hookSlot = value; }
 
 #endif

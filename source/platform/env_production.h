@@ -90,6 +90,10 @@ inline uint32_t ThreadHint() noexcept {
     return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(&here) >> 16) * 0x9e3779b1u >> 16;
 }
 
+/// A number of the calling thread, of 24 bits. It stays the same. Two threads seldom have the same
+/// one.
+WEFT_NOINLINE uint32_t ThreadNumber() noexcept;
+
 /// Writes to stderr. Async-signal-safe.
 void WriteError(const char *text) noexcept;
 

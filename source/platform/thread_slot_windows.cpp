@@ -49,4 +49,6 @@ WEFT_NOINLINE void *HookSlot() noexcept { return TlsGetValue(SlotOfHooks()); }
 
 WEFT_NOINLINE void SetHookSlot(void *value) noexcept { TlsSetValue(SlotOfHooks(), value); }
 
+WEFT_NOINLINE uint32_t ThreadNumber() noexcept { return GetCurrentThreadId() & 0xffffff; }
+
 }  // namespace weft::env

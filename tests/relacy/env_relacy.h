@@ -396,6 +396,7 @@ inline void YieldThread() noexcept { Pause(); }
 inline int32_t CurrentCpu() noexcept { return -1; }
 inline void NapThread() noexcept { Pause(); }
 inline uint32_t ThreadHint() noexcept { return rl::thread_index(); }
+inline uint32_t ThreadNumber() noexcept { return ThreadHint(); }
 
 /// What was written before Unpark is visible after the Park that it ends. If all threads park, this
 /// is a deadlock.

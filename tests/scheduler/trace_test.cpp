@@ -218,15 +218,18 @@ TEST_CASE("trace: external threads have events of their own", "[trace]") {
     MarkFrame(scheduler, 1);
     scheduler.Stop();
     uint32_t external = 0;
+    std::set<uint32_t> threads;
     for (const test::LoggedEvent &logged : trace.Events()) {
         if (logged.event.worker != kAnyWorker) continue;
         ++external;
+        threads.insert(logged.event.fiber);
         if (logged.kind == TraceKind::Wait || logged.kind == TraceKind::Resume ||
             logged.kind == TraceKind::Satisfied)
             CHECK(logged.event.counter == &counter);
     }
     // Submit, Wake, Wait, Resume, Satisfied, FrameMark, and Wakes by Stop
     CHECK(external >= 6);
+    CHECK(threads.size() == 1);
     const auto woken = trace.Events(TraceKind::Wake);
     REQUIRE(!woken.empty());
     CHECK((woken[0].event.worker == kAnyWorker && woken[0].event.other == 0));

@@ -183,6 +183,7 @@ inline bool BindThread(const uint64_t *, uint32_t) noexcept { return true; }
 inline bool BindThreadToNth(uint32_t) noexcept { return true; }
 uint32_t UsableCpus() noexcept;
 uint32_t ThreadHint() noexcept;
+inline uint32_t ThreadNumber() noexcept { return ThreadHint(); }
 void YieldThread() noexcept;
 void NapThread() noexcept;
 

@@ -68,6 +68,7 @@ std::string Inconsistencies(const std::vector<LoggedEvent> &events) {
                      ", task " + task + "\n";
         };
         ++number;
+        if (event.worker == weft::kAnyWorker) continue;  // an external thread
         FiberState &fiber = fibers[event.fiber];
         WorkerState &worker = workers[event.worker];
         if (worker.known && worker.fiber != event.fiber) say("not the fiber that was switched to");

@@ -43,7 +43,7 @@ void EmitNow(Scheduler &scheduler, Worker *worker, TraceKind kind, TraceEvent &e
     const TraceHooks &hooks = *scheduler.trace;
     event.kind = kind;
     event.worker = worker != nullptr ? worker->index : kAnyWorker;
-    event.fiber = worker != nullptr ? worker->current->index : env::ThreadHint();
+    event.fiber = worker != nullptr ? worker->current->index : env::ThreadNumber();
     if (event.ticks == 0) event.ticks = env::Ticks();
     if (scheduler.recording != nullptr) Record(*scheduler.recording, event);
     if (hooks.event == nullptr || (hooks.kinds & TraceHooks::Bit(kind)) == 0) return;
