@@ -91,16 +91,16 @@ void World::ChooseHooks() {
 }
 
 void World::OnEvent(TraceKind kind) {
-    TaskScheduler &inside = *TaskScheduler::Current();
     if (kind == TraceKind::TaskBegin) {
-        if (m_hookCalls.fetch_add(1) % 4 == 1) AbuseInHook(inside);
+        if (m_hookCalls.fetch_add(1) % 4 == 1) AbuseInHook(*TaskScheduler::Current());
     } else if (kind == TraceKind::TaskEnd) {
         Cell *cell = m_hookCalls.fetch_add(1) % 8 == 2 ? NewCells(1) : nullptr;
         if (cell == nullptr) return;
         cell->accepted = true;
-        inside.AddTask({Leaf, cell});
+        TaskScheduler::Current()->AddTask({Leaf, cell});
     } else if (kind == TraceKind::Park) {
         if (m_hookCalls.fetch_add(1) % 16 != 3) return;
+        TaskScheduler &inside = *TaskScheduler::Current();
         oracle.Expect(ReportCode::InHook, [&] { inside.AddTask({Leaf, NewCells(1)}); });
     }
 }

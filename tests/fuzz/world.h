@@ -84,7 +84,7 @@ private:
     void Choose();
     void ChooseGroups(uint32_t layout);
     void ChooseHooks();
-    void OnEvent(TraceKind kind);
+    void OnEvent(weft::TraceKind kind);
     void AbuseInHook(weft::TaskScheduler &inside);  // hook_mistakes.cpp
     void Live(Bytes bytes);
     void LiveInRun(Bytes bytes);
