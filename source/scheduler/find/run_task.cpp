@@ -155,12 +155,13 @@ inline void RunSlice(Fiber *self) noexcept {
     const Task *next = begin;
     const Task *look = stopwatch.NextLook(begin, end);
     bool spent = false;
-    Task task{};
+    Task ended{};  // for TraceEnd
     Origin origin = kTraced ? OriginOf(claim) : Origin{};
     origin.endsLater = true;
     do {
-        task = *next;
+        const Task task = *next;
         if (kTraced) {
+            ended = task;
             origin.taskId = claim.taskId;
             origin.follows = next != begin;
             claim.taskId += claim.taskId != 0;
@@ -169,7 +170,7 @@ inline void RunSlice(Fiber *self) noexcept {
         CallTask<kTraced>(self, taskScheduler, task, origin);
         if (WEFT_UNLIKELY(self->worker != worker || claim.first != first)) {
             // The task waited, and the rest of the claim went back to a lane then.
-            if (kTraced) TraceEnd(self, task, origin);
+            if (kTraced) TraceEnd(self, ended, origin);
             NoteFinished(self->worker, counter, 1);
             return;
         }
@@ -180,7 +181,7 @@ inline void RunSlice(Fiber *self) noexcept {
             look = stopwatch.NextLook(begin, end);
         }
     } while (NothingUrgent(scheduler, worker) || GoesOn(worker, self->level.ThePriority()));
-    if (kTraced) TraceEnd(self, task, origin);
+    if (kTraced) TraceEnd(self, ended, origin);
     NoteSlice(worker);
     if (!spent)
         // the time sets the size of the next claim
@@ -198,10 +199,11 @@ void RunClaim(Fiber *self) noexcept {
     Worker *worker = self->worker;
     const Claim &claim = worker->claim;
     const Running running(self, claim.name, claim.level);
+    const bool traced = worker->scheduler->trace != nullptr;
     const bool isPinned = claim.pinned;
     uint32_t outerPin = kAnyWorker;
     if (WEFT_UNLIKELY(isPinned)) outerPin = BeginPinned(self);
-    if (IsTraced(*worker->scheduler)) {
+    if (WEFT_UNLIKELY(traced)) {
         RunTraced(self, claim.batch != 0);
     } else if (claim.batch == 0) {
         RunClaimedTask<false>(self);

@@ -87,8 +87,15 @@ WEFT_FORCEINLINE void RunTask(Fiber *self, const Task &task, const char *taskNam
     }
 }
 
-inline void RunTask(Fiber *self, const TaskEntry &entry, Level level) noexcept {
-    RunTask(self, entry.TheTask(), entry.Name(), level, {entry.TheCounter(), entry.TaskId()});
+WEFT_FORCEINLINE void RunTask(Fiber *self, const TaskEntry &entry, Level level) noexcept {
+    const Running running(self, entry.Name(), level);
+    const Worker &worker = *self->worker;
+    if (IsTraced(*worker.scheduler)) {
+        CallTask<true>(self, worker.taskScheduler, entry.TheTask(),
+                       {entry.TheCounter(), entry.TaskId()});
+    } else {
+        CallTask<false>(self, worker.taskScheduler, entry.TheTask(), {});
+    }
 }
 
 /// Runs a task that was taken from a lane without a claim, and notes that it has finished.
