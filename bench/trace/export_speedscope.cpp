@@ -47,8 +47,8 @@ private:
               static_cast<long long>(m_timeline.from), static_cast<long long>(m_timeline.until));
         bool isFirst = true;
         const auto put = [&](char type, size_t i, int64_t ns) {
-            Print(m_out, "%s{\"type\":\"%c\",\"frame\":%zu,\"at\":%lld}", isFirst ? "" : ",", type,
-                  FrameOf(slices[i]), static_cast<long long>(ns));
+            Print(m_out, "%s{\"type\":\"%c\",\"frame\":%llu,\"at\":%lld}", isFirst ? "" : ",", type,
+                  static_cast<unsigned long long>(FrameOf(slices[i])), static_cast<long long>(ns));
             isFirst = false;
         };
         ForEachEdge(

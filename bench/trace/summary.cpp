@@ -162,7 +162,8 @@ void PrintFrames(const Timeline &timeline, int64_t budget, const Summary &summar
         out << "\nno frames: mark them with weft::MarkFrame, or use a FramePipeline\n";
         return;
     }
-    Print(out, "\n%zu frames: p50 %.3f, p95 %.3f, p99 %.3f, max %.3f ms\n", summary.frames.size(),
+    Print(out, "\n%llu frames: p50 %.3f, p95 %.3f, p99 %.3f, max %.3f ms\n",
+          static_cast<unsigned long long>(summary.frames.size()),
           Ms(Percentile(summary.frames, 50)), Ms(Percentile(summary.frames, 95)),
           Ms(Percentile(summary.frames, 99)), Ms(summary.frames.back()));
     if (budget != 0) {
@@ -187,7 +188,9 @@ void PrintFrames(const Timeline &timeline, int64_t budget, const Summary &summar
         }
         out << '\n';
     }
-    if (summary.late.size() > kMost) Print(out, "  and %zu more\n", summary.late.size() - kMost);
+    if (summary.late.size() > kMost)
+        Print(out, "  and %llu more\n",
+              static_cast<unsigned long long>(summary.late.size() - kMost));
 }
 
 void PrintTasks(const Timeline &timeline, const Summary &summary, std::ostream &out) {
@@ -288,7 +291,8 @@ Summary Summarize(const Timeline &timeline, int64_t budget) {
 
 void PrintSummary(const Recording &recording, const Timeline &timeline, int64_t budget,
                   const Summary &summary, std::ostream &out) {
-    Print(out, "%zu events of %.3f ms, %u workers\n", recording.events.size(),
+    Print(out, "%llu events of %.3f ms, %u workers\n",
+          static_cast<unsigned long long>(recording.events.size()),
           Ms(timeline.until - timeline.from), recording.workers);
     for (const std::string &remark : recording.remarks) out << "note: " << remark << '\n';
     if (timeline.isCoarse)
