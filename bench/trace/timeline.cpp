@@ -17,7 +17,7 @@ using weft::TraceKind;
 // More slices inside each other are not shown, so that the work stays linear.
 constexpr size_t kMaxDepth = 256;
 
-// Who has made a fiber ready, and when.
+// The event that ended the wait of a fiber: its time, and the worker or thread that caused it.
 struct Ready {
     int64_t ns = kUnknown;
     uint32_t actor = kNone;

@@ -135,8 +135,8 @@ struct Timeline {
     std::vector<std::vector<Park>> parks;        // for each slot, by begin
     std::vector<Frame> frames;                   // by time
     std::map<uint64_t, uint32_t> counterNames;   // address to name
-    // How many tasks and fibers could run, but do not. Tasks that are to begin after a counter or
-    // at a time count from their submission on.
+    // The number of tasks and fibers that wait for a worker, over time. A task of AddTaskAfter or
+    // AddTaskAt counts from its submission on.
     std::vector<Step> ready;
     std::vector<int64_t> withWork;  // for each step of `ready`: how long it was not 0 before
     std::vector<Step> running;      // how many workers and attached threads run something

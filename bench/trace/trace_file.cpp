@@ -17,7 +17,7 @@ using weft::TraceKind;
 
 constexpr uint32_t kHeaderBytes = 64, kRecordBytes = 32, kRingBytes = 24, kSectionBytes = 8;
 constexpr uint32_t kVersion = 1;
-constexpr uint32_t kTaskNext = 22;  // the end of a task and the begin of the next one
+constexpr uint32_t kTaskNext = 63;  // the end of a task and the begin of the next one
 constexpr uint32_t kText = 1, kRecords = 2, kEnd = 3, kRing = 4;  // kinds of sections
 constexpr uint32_t kMoreOfSubmit = 64, kIsFunction = 128;         // in the second word of a record
 constexpr uint32_t kMaxText = 255;

@@ -110,7 +110,7 @@ enum class TraceKind : uint8_t {
     Wake,         ///< A sleeping worker is about to be woken. (1)
     TakeInbox,    ///< The worker has taken tasks that external threads have submitted. (1)
     Attach,       ///< The thread has become a worker.
-    Detach,       ///< The thread is about to be no worker any more.
+    Detach,       ///< The thread is about to detach.
     CallBegin,    ///< A blocking call begins on a thread of BlockingCalls. (1)
     CallEnd,      ///< The blocking call has returned. (1)
     FrameMark,    ///< MarkFrame has been called, or a frame of a FramePipeline ends.
@@ -133,7 +133,7 @@ struct TraceEvent {
     /// Identifies a task: no two tasks of a run have the same number. In Submit that of the first
     /// task; the others follow.
     uint64_t taskId;
-    const char *task;         ///< The name of the task (TaskOptions::name), counter or call.
+    const char *task;         ///< The name of the task (TaskOptions::name) or counter.
     TaskFunction function;    ///< The function of the task. In Submit that of the first task.
     void (*call)(void *arg);  ///< The function of a blocking call.
     void *arg;                ///< The argument of the task or call.

@@ -4,7 +4,7 @@
 #include "core/trace_rings.h"
 #include "weft/trace/recorder.h"
 
-#include <cstring>
+#include <cstddef>
 #include <memory>
 #include <new>
 
@@ -31,8 +31,6 @@ struct RecorderAccess {
         for (uint32_t i = 0; i < count; ++i) ring[i].Use(cells + i * capacity, capacity);
         return recorder.m_rings = rings;
     }
-
-    static TraceRings *RingsOf(const Recorder &recorder) noexcept { return recorder.m_rings; }
 
     /// A frame has ended. Returns how long it took, in ticks; 0 for the first one of a run.
     /// relaxed: one number after the other.

@@ -13,8 +13,10 @@ namespace weft::internal {
 // bits 8 to 31, and another number in bits 32 to 63. The third and the fourth word are a number of
 // a task, or addresses of a counter, a text or a function.
 struct TraceRecords {
-    /// In the place of the kind: the task that ran has ended, and this one begins at once.
-    static constexpr uint32_t kTaskNext = kTraceKinds;
+    /// In the place of the kind: the task that ran has ended, and this one begins at once. Not the
+    /// number after the last kind, because more kinds may come.
+    static constexpr uint32_t kTaskNext = 63;
+    static_assert(kTraceKinds <= kTaskNext, "each kind needs a number of its own");
     /// In the place of the kind: more about the Submit of the record before.
     static constexpr uint32_t kMoreOfSubmit = 64;
     /// Added to the kind: the fourth word is the address of a function, not of a text.

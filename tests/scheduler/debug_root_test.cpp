@@ -86,7 +86,7 @@ TEST_CASE("debug root: says what it is, and its names are whole and there once",
     CHECK(weft_debug_root.version == 1);
     CHECK(weft_debug_root.pointerBytes == sizeof(void *));
     CHECK(weft_debug_root.fieldBytes == sizeof(NamedValue));
-    CHECK(std::string(weft_debug_root.library).substr(0, 2) == "0.");
+    CHECK(std::string(weft_debug_root.weftVersion).substr(0, 2) == "0.");
     std::set<std::string> names;
     for (uint32_t i = 0; i < weft_debug_root.fieldCount; ++i) {
         const char *name = weft_debug_root.fields[i].name;

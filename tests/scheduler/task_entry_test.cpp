@@ -44,3 +44,26 @@ TEST_CASE("task entry: a slice keeps its batch's number and its size", "[task_en
         }
     }
 }
+
+TEST_CASE("task entry: a number changes none of the other members, and follows the parts",
+          "[task_entry]") {
+    Counter counter;
+    const Task task{[](TaskScheduler *, void *) {}, &counter};
+    const char *const name = "named";
+    constexpr uint32_t kId = 0xabcdef;
+    const TaskEntry single = TaskEntry::Single(task, &counter, name, StackClass::Large).WithId(kId);
+    CHECK(single.TaskId() == kId);
+    CHECK((single.TheTask().function == task.function && single.TheTask().arg == task.arg));
+    CHECK((single.TheCounter() == &counter && single.Name() == name));
+    CHECK((single.Stack() == StackClass::Large && !single.IsSlice()));
+    const Task tasks[5] = {};
+    const TaskEntry slice =
+        TaskEntry::Slice(tasks, 5, TaskEntry::kMaxBatch, &counter, name, StackClass::Small);
+    CHECK(slice.TaskId() == 0);
+    CHECK(slice.Part(2, 3).TaskId() == 0);
+    const TaskEntry part = slice.WithId(kId).Part(2, 3);
+    CHECK(part.TaskId() == kId + 2);
+    CHECK((part.First() == tasks + 2 && part.Count() == 3));
+    CHECK((part.Batch() == TaskEntry::kMaxBatch && part.TheCounter() == &counter));
+    CHECK((part.Name() == name && part.Stack() == StackClass::Small));
+}

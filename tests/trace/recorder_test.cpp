@@ -234,7 +234,8 @@ TEST_CASE("Recorder: written while the scheduler runs, no record is torn",
             for (const auto &ring : parsed.rings) {
                 for (const TraceRecord &record : ring.second) {
                     const uint32_t kind = KindOf(record);
-                    wrong += kind > kTaskNext && kind != internal::TraceRecords::kMoreOfSubmit;
+                    wrong += kind >= kTraceKinds && kind != kTaskNext &&
+                             kind != internal::TraceRecords::kMoreOfSubmit;
                     const bool isTask = kind <= 1 || kind == kTaskNext;
                     // the test's own tasks have a name, the main task has none
                     wrong += isTask && record.words[3] == 0;

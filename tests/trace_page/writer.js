@@ -2,7 +2,7 @@
 'use strict';
 const {Kind, NONE} = require('../../bench/trace/page/reader.js');
 
-const TASK_NEXT = 22; // a task has ended, and the next one begins at once
+const TASK_NEXT = 63; // a task has ended, and the next one begins at once
 
 class Writer {
     /// `capacity`: how many records a ring keeps.

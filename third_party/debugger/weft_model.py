@@ -92,7 +92,6 @@ class Root:
             raise NoRoot('weft_debug_root has version %d with pointers of %d bytes; '
                          'these commands know version %d with 8' %
                          (self.version, pointer_bytes, VERSION))
-        self.library = head[32:48].split(b'\0')[0].decode()
         (self.record_bytes, count, fields, layout, registers, register_count, entry_count,
          entries) = struct.unpack_from('<IIQQQIIQ', head, 48)
         self.fields = dict(self._records(fields, count))

@@ -37,7 +37,7 @@ const Kind = {
     CounterName: 21,
 };
 const KINDS = 22;
-const TASK_NEXT = 22; // a task has ended, and the next one begins at once
+const TASK_NEXT = 63; // a task has ended, and the next one begins at once
 // bits of a record's kind
 const CONTINUES = 64;
 const IS_FUNCTION = 128;

@@ -58,9 +58,10 @@ public:
     /// Calls write(data, bytes, user) with the parts of a file, in their order, until a call
     /// returns false. Returns false if one did. The format is in bench/trace/FORMAT.md.
     ///
-    /// Thread-safe, also while the scheduler runs: then events that are overwritten meanwhile are
-    /// left out. Allocates nothing, takes no lock, and is async-signal-safe if `write` is. Names of
-    /// tasks and counters are read from where they lie, so they must still exist.
+    /// Thread-safe, but do not call it while a run begins. While the scheduler runs, events that
+    /// are overwritten meanwhile are left out. Allocates nothing, takes no lock, and is
+    /// async-signal-safe if `write` is. Names of tasks and counters are read from where they lie,
+    /// so they must still exist.
     bool Write(bool (*write)(const void *data, size_t bytes, void *user), void *user) noexcept;
 
     /// Writes a file. Returns false if the system refuses that. Otherwise as Write;

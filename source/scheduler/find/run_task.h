@@ -75,27 +75,23 @@ inline void CallTask(Fiber *self, TaskScheduler *taskScheduler, const Task &task
 }
 
 /// Runs one task that was not claimed, on the calling fiber. The fiber may be on another worker
-/// afterwards.
+/// afterwards. `originOf`: returns the Origin; called only if tasks are traced.
+template <class OriginOf>
 WEFT_FORCEINLINE void RunTask(Fiber *self, const Task &task, const char *taskName, Level level,
-                              const Origin &origin) noexcept {
+                              OriginOf originOf) noexcept {
     const Running running(self, taskName, level);
     const Worker &worker = *self->worker;
     if (IsTraced(*worker.scheduler)) {
-        CallTask<true>(self, worker.taskScheduler, task, origin);
+        CallTask<true>(self, worker.taskScheduler, task, originOf());
     } else {
-        CallTask<false>(self, worker.taskScheduler, task, origin);
+        CallTask<false>(self, worker.taskScheduler, task, {});
     }
 }
 
 WEFT_FORCEINLINE void RunTask(Fiber *self, const TaskEntry &entry, Level level) noexcept {
-    const Running running(self, entry.Name(), level);
-    const Worker &worker = *self->worker;
-    if (IsTraced(*worker.scheduler)) {
-        CallTask<true>(self, worker.taskScheduler, entry.TheTask(),
-                       {entry.TheCounter(), entry.TaskId()});
-    } else {
-        CallTask<false>(self, worker.taskScheduler, entry.TheTask(), {});
-    }
+    RunTask(self, entry.TheTask(), entry.Name(), level, [&] {
+        return Origin{entry.TheCounter(), entry.TaskId()};
+    });
 }
 
 /// Runs a task that was taken from a lane without a claim, and notes that it has finished.

@@ -34,8 +34,8 @@ struct DebugRoot {
     char magic[16];
     uint32_t version;
     uint32_t pointerBytes;
-    const void *self;     // its own address: tells it from copies of `magic`
-    char library[16];     // the version of weft
+    const void *self;  // its own address: tells it from copies of `magic`
+    char weftVersion[16];
     uint32_t fieldBytes;  // the distance of two records, in all three tables of records
     uint32_t fieldCount;
     const NamedValue *fields;

@@ -93,13 +93,11 @@ void TraceTask(Fiber *self, TraceKind kind, const Task &task, const Origin &orig
         return RecordTask(self, follows ? TraceRecords::kTaskNext : static_cast<uint32_t>(kind),
                           ticks, task, origin);
     }
-    const uint64_t id = FullTaskId(scheduler, origin.taskId);
-    const char *const name = self->taskName.load(kRelaxed);  // written by this thread
     TraceEvent event{};
     event.other = origin.stolenFrom;
     event.ticks = ticks;
-    event.taskId = id;
-    event.task = name;
+    event.taskId = FullTaskId(scheduler, origin.taskId);
+    event.task = self->taskName.load(kRelaxed);  // written by this thread
     event.function = task.function;
     event.arg = task.arg;
     event.counter = origin.counter;
@@ -135,6 +133,7 @@ uint64_t NewTaskIds(Scheduler &scheduler, Worker *worker, uint32_t count) noexce
 
 uint64_t FullTaskId(const Scheduler &scheduler, uint32_t id) noexcept {
     if (id == 0) return 0;
+    // relaxed: the number came with the task, so this thread sees at least the value after it
     const uint64_t next = scheduler.taskIds.load(kRelaxed);
     return next - ((next - id) & kTaskIdMask);
 }

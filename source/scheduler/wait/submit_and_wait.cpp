@@ -85,7 +85,7 @@ void SubmitAndWait(Worker *worker, uint32_t count, const Task *tasks,
     uint32_t ran = 0;
     {
         const Awaits awaits(self, &counter);
-        RunTask(self, tasks[0], options.name, onTop, {&counter, taskId});
+        RunTask(self, tasks[0], options.name, onTop, [&] { return Origin{&counter, taskId}; });
         YieldToUrgent(self);
         if (!race::kFinder) ran = TakeBack(self, counter, others, lane, onTop);
     }
