@@ -6,7 +6,8 @@
 #
 # The program is tests/debuggers/deadlock.cpp. The commands have to name the circle of five tasks
 # and the counter that nobody will lower, and to show the right functions in the stacks. --full also
-# looks at the Debug build, at clang's, and at a shared library as weft builds it.
+# looks at the Debug build, at clang's, at a shared library as weft builds it, and at a program for
+# aarch64 in the emulator qemu.
 #
 # If lldb 14 cannot be installed, its part is skipped. So is the core dump of the kernel where the
 # kernel gives core dumps to a program (/proc/sys/kernel/core_pattern).
@@ -57,7 +58,7 @@ in_gdb() { # arguments of gdb, "--", commands
     while [ "$1" != -- ]; do arguments+=("$1"); shift; done
     shift
     for command; do arguments+=(-ex "echo \\n(gdb) $command\\n" -ex "$command"); done
-    timeout 120 gdb -q -nx -batch -iex "set debuginfod enabled off" "${arguments[@]}" \
+    timeout 120 "$gdb" -q -nx -batch -iex "set debuginfod enabled off" "${arguments[@]}" \
         > "$output" 2>&1 < /dev/null
 }
 in_lldb() {
@@ -239,7 +240,29 @@ look_at_auto_load() {
     stop
 }
 
-lldb='' lldb_python=''
+# qemu waits for gdb at a port, and lets gdb read the memory and the registers of the emulated program.
+look_at_aarch64() {
+    local triplet=aarch64-linux-gnu port=$((20000 + RANDOM % 20000)) libraries
+    if ! third_party/setup.sh gdb-multiarch qemu-user g++-$triplet > "$work/setup.log" 2>&1 ||
+        ! libraries=$(third_party/setup.sh --libraries=arm64 2> "$work/setup.log"); then
+        fail "third_party/setup.sh for aarch64"
+        return
+    fi
+    configure $triplet --cross=$triplet --boost="$libraries" && build Release deadlock || return
+    program=$PWD/build/$triplet/Release/deadlock
+    qemu-aarch64 -L /usr/$triplet -g "$port" "$program" > "$work/stdout" &
+    process=$!
+    sleep 2
+    output=$work/aarch64.log
+    gdb="gdb-multiarch"
+    in_gdb -iex "set sysroot /usr/$triplet" "$program" -- "target remote :$port" "break puts" continue \
+        "source third_party/debugger/weft_gdb.py" "${commands[@]}" "weft fiber eater0" bt
+    check_deadlock "gdb, aarch64"
+    check_selected "gdb, aarch64"
+    stop
+}
+
+gdb=gdb lldb='' lldb_python=''
 if third_party/setup.sh lldb-14 python3-lldb-14 > "$work/setup.log" 2>&1; then
     lldb=$(command -v lldb-14)
     # Debian's lldb 14 looks for its own module in a folder that is not there.
@@ -256,6 +279,7 @@ if [ "${1:-}" = --full ]; then
         configure clang --cc=clang && build Release deadlock && look clang Release
     fi
     configure shared --shared && build Release deadlock && look shared Release
+    look_at_aarch64
 fi
 [ "$passed" != 0 ] || fail "nothing was looked at"
 finish

@@ -152,7 +152,7 @@ static int RunningThreads() {
 
 // Returns when all other threads but `running` sleep, a few times in a row: then all tasks that
 // wait have left their threads.
-static void WaitUntilAsleep(int running) {
+static void WaitUntilAsleep([[maybe_unused]] int running) {
     for (int times = 0; times < 10; ++times) {
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
 #if defined(__linux__)
