@@ -10,8 +10,9 @@
 #     weft workers            what each worker does
 #     weft threads on|off     on: each suspended fiber is a thread of lldb
 #
-# The first command switches `threads on`. Then `thread list`, `thread backtrace all` and `thread
-# select` know the fibers, too. Give the command again after another `run` or `attach`: lldb asks
+# The first command switches `threads on`, unless you have switched them off. Then `thread list`,
+# `thread backtrace all` and `thread select` know the fibers, too. The commands need these threads to
+# show stacks of suspended fibers. Give a command again after another `run` or `attach`: lldb asks
 # for the fibers only if the setting target.process.python-os-plugin-path is set while there is a
 # process.
 #
@@ -242,9 +243,12 @@ def run(words, debugger):
         raise weft_root.NoRoot('there is no process and no core dump')
     command, arguments = words[0] if words else 'help', words[1:]
     if command == 'threads' and arguments in (['on'], ['off']):
-        switch_threads(debugger, arguments == ['on'])
+        lldb.weft_threads = arguments == ['on']
+        switch_threads(debugger, lldb.weft_threads)
         return []
-    if not debugger.GetInternalVariableValue(SETTING, debugger.GetInstanceName()).GetSize():
+    wanted = lldb.__dict__.get('weft_threads', True)  # until the user says otherwise
+    if wanted and not debugger.GetInternalVariableValue(
+            SETTING, debugger.GetInstanceName()).GetSize():
         switch_threads(debugger, True)
 
     place = weft_frames.places(lambda fiber: frames_of(fiber, process))
