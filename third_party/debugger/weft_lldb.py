@@ -11,7 +11,7 @@
 #     weft threads on|off     on: each suspended fiber is a thread of lldb
 #
 # The first command switches `threads on`, unless you have switched them off. Then `thread list`,
-# `thread backtrace all` and `thread select` know the fibers, too. The commands need these threads to
+# `thread backtrace all` and `thread select` know the fibers, too. The commands need them to
 # show stacks of suspended fibers. Give a command again after another `run` or `attach`: lldb asks
 # for the fibers only if the setting target.process.python-os-plugin-path is set while there is a
 # process.
