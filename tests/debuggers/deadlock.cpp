@@ -93,7 +93,9 @@ static void Deadlock(weft::TaskScheduler *scheduler, void *) {
     static int loads = 0;
     const weft::Task loader{Load, &loads};
     scheduler->AddTasks(1, &loader, &g_loaded, Named("loader"));
-    weft::AddTaskAfter(*scheduler, &g_loaded, 0, {Nothing, nullptr}, &g_later, Named("saver"));
+    // More than the first segment of a pool holds.
+    for (int i = 0; i < 100; ++i)
+        weft::AddTaskAfter(*scheduler, &g_loaded, 0, {Nothing, nullptr}, &g_later, Named("saver"));
     scheduler->WaitForCounter(&g_loaded);
 }
 

@@ -169,15 +169,16 @@ class Why:
 
     def _lowered_by(self, node):
         """Returns text that says what could lower the counters of a node."""
-        texts = []
+        texts, tasks = [], {}
         for counter, _ in node.needs:
             for what, units in self.s.lowerers.get(counter, ()):
                 if isinstance(what, Fiber):
                     texts.append('%s (%s)' % (what.text(), what.state))
                 elif isinstance(what, Task):
-                    texts.append(what.text())
+                    tasks[what.name, what.where] = tasks.get((what.name, what.where), 0) + units
                 else:
                     texts.append(what)
+        texts += [Task(where, name, units, 0).text() for (name, where), units in tasks.items()]
         needed = sum(units for _, units in node.needs)
         missing = 0 if node.any else needed - self._known(node)
         if len(texts) > 6:
