@@ -6,7 +6,8 @@
 #
 # The program is tests/debuggers/deadlock.cpp. The commands have to name the circle of five tasks
 # and the counter that nobody will lower, and to show the right functions in the stacks. --full also
-# looks at the Debug build, at clang's, and at a shared library as weft builds it.
+# looks at the Debug build, at clang's, at a shared library as weft builds it, and at a program for
+# aarch64 in the emulator qemu.
 #
 # If lldb 14 cannot be installed, its part is skipped. So is the core dump of the kernel where the
 # kernel gives core dumps to a program (/proc/sys/kernel/core_pattern).
@@ -57,7 +58,7 @@ in_gdb() { # arguments of gdb, "--", commands
     while [ "$1" != -- ]; do arguments+=("$1"); shift; done
     shift
     for command; do arguments+=(-ex "echo \\n(gdb) $command\\n" -ex "$command"); done
-    timeout 120 gdb -q -nx -batch -iex "set debuginfod enabled off" "${arguments[@]}" \
+    timeout 120 "$gdb" -q -nx -batch -iex "set debuginfod enabled off" "${arguments[@]}" \
         > "$output" 2>&1 < /dev/null
 }
 in_lldb() {
@@ -91,7 +92,8 @@ functions() { # command
     answer "$1" | sed -nE 's/^ *#[0-9]+ +0x[0-9a-f]+ in ([^ ]+).*/\1/p' | while read -r place; do
         if [[ $place = *-stripped+0x* ]]; then
             # A return address may already belong to the next function.
-            place=$(addr2line -C -f -e "$program" "0x$(printf %x $((${place##*+} - 1)))" | head -n 1)
+            place=0x$(printf %x $((${place##*+} - 1)))
+            place=$(addr2line -C -f -e "$program" "$place" | head -n 1)
         fi
         echo "${place%%(*}"
     done | tr '\n' ' '
@@ -111,7 +113,8 @@ check_deadlock() { # session, pattern for the name of a counter; without: that o
     local never=${counter:-g_never} loaded=${counter:-g_loaded} later=${counter:-g_later}
     for eater in 0 1 2 3 4; do
         next=$(((eater + 1) % 5))
-        check "fibers: eater$eater" says "weft fibers" "waiting +eater$eater .*for ${counter:-g_done}.* = 1$"
+        check "fibers: eater$eater" says "weft fibers" \
+            "waiting +eater$eater .*for ${counter:-g_done}.* = 1$"
         check "why: eater$eater waits for eater$next" says "weft why" \
             "fiber [0-9]+ 'eater$eater' waits for .* = 1, which fiber [0-9]+ 'eater$next' lowers"
     done
@@ -120,9 +123,10 @@ check_deadlock() { # session, pattern for the name of a counter; without: that o
         "fiber [0-9]+ 'loader'( in Load)? waits for $never = 1, which no task lowers"
     check "why: the only root" [ "$(answer "weft why" | grep -c '^root:')" = 1 ]
     check "why: the deferred task" says "weft why" \
-        "task 'saver' \(deferred\) waits for $loaded = 1, lowered by fiber [0-9]+ 'loader' \(waiting\)"
+        "task 'saver' .* waits for $loaded = 1, lowered by fiber [0-9]+ 'loader' \(waiting\)"
+    check "why: all deferred tasks" says "weft why" "and 98 more like the last one"
     check "why: the external thread" says "weft why" \
-        "an external thread waits for $later = 1, lowered by task 'saver' \(deferred\)"
+        "an external thread waits for $later = 100, lowered by 100 tasks 'saver' \(deferred\)"
     check "workers" says "weft workers" '^ +0 +[0-9]+ \(.* asleep' '^ +1 +[0-9]+ \(.* asleep' \
         '^ +2 +[0-9]+ \(.* asleep'
     check "stack of eater0" has_functions "weft bt eater0" \
@@ -146,12 +150,17 @@ check_busy() { # session
     session=$1
     shown=
     check "fibers: a task runs" says "weft fibers" "running +spinner \(\+1\) +Spin +on worker 0"
-    check "fibers: a lock" says "weft fibers" "waiting +locker .*for a counter on the stack of fiber [0-9]+ = 1"
-    check "fibers: a deadline" says "weft fibers" "waiting +sleeper .*for the first of: g_never = 1, a deadline"
+    check "fibers: a lock" says "weft fibers" \
+        "waiting +locker .*for a counter on the stack of fiber [0-9]+ = 1"
+    check "fibers: a deadline" says "weft fibers" \
+        "waiting +sleeper .*for the first of: g_never = 1, a deadline"
     check "why: no cycle" [ "$(answer "weft why" | grep -c '^cycle')" = 0 ]
-    check "why: queued tasks" says "weft why" "g_crumbs = 40, lowered by 40 tasks 'crumb' \(queued on worker 0\)"
-    check "why: pinned tasks" says "weft why" "g_pinned = 2, lowered by 2 tasks 'pinned' \(pinned to worker 0\)"
-    check "why: a task for later" says "weft why" "g_timed = 1, lowered by task 'timed' \(begins later\)"
+    check "why: queued tasks" says "weft why" \
+        "g_crumbs = 40, lowered by 40 tasks 'crumb' \(queued on worker 0\)"
+    check "why: pinned tasks" says "weft why" \
+        "g_pinned = 2, lowered by 2 tasks 'pinned' \(pinned to worker 0\)"
+    check "why: a task for later" says "weft why" \
+        "g_timed = 1, lowered by task 'timed' \(begins later\)"
     check "workers" says "weft workers" "^ +0 .*running +fiber [0-9]+ 'spinner' +0/40/0 +0 +2 "
     check "stack of a running task" has_functions "weft bt spinner" "Spin Busy "
 }
@@ -159,7 +168,7 @@ check_busy() { # session
 # ---- all that is looked at in one debugger ----
 
 look_with() { # in_gdb or in_lldb, the command that loads the script
-    local debugger=$1 load=$2 name=${1#in_}
+    local debugger=$1 load=$2 name=${1#in_} core
     start "$program" || return
     "$debugger" -p "$process" -- "$load" "${commands[@]}" "weft fiber eater0" bt
     check_deadlock "$name, live"
@@ -174,17 +183,18 @@ look_with() { # in_gdb or in_lldb, the command that loads the script
     "$debugger" -p "$process" -- "$load" "${commands[@]}"
     check_deadlock "$name, live, stripped" "counter 0x[0-9a-f]+"
     stop
-    [ -f "$work/core" ] || { echo "[$SECONDS s] $name, core dump: skipped, the kernel wrote none"; return; }
+    if [ ! -f "$work/core" ]; then
+        echo "[$SECONDS s] $name, core dump: skipped, the kernel wrote none"
+        return
+    fi
     case $name in
-        gdb) in_gdb "$program" "$work/core" -- "$load" "${commands[@]}" "weft fiber eater0" bt ;;
-        lldb) in_lldb "$program" -c "$work/core" -- "$load" "${commands[@]}" "weft fiber eater0" bt ;;
+        gdb) core=("$work/core") ;;
+        lldb) core=(-c "$work/core") ;;
     esac
+    "$debugger" "$program" "${core[@]}" -- "$load" "${commands[@]}" "weft fiber eater0" bt
     check_deadlock "$name, core dump"
     check_selected "$name, core dump"
-    case $name in
-        gdb) in_gdb "$program-stripped" "$work/core" -- "$load" "${commands[@]}" ;;
-        lldb) in_lldb "$program-stripped" -c "$work/core" -- "$load" "${commands[@]}" ;;
-    esac
+    "$debugger" "$program-stripped" "${core[@]}" -- "$load" "${commands[@]}"
     check_deadlock "$name, core dump, stripped" "counter 0x[0-9a-f]+"
 }
 
@@ -210,8 +220,9 @@ look_at_gcore() {
     stop
     output=$work/gcore-look.log session="gdb, core dump by gdb" shown=
     in_gdb "$program" "$work/gcore" -- "source third_party/debugger/weft_gdb.py" "${commands[@]}"
-    check "why: the cycle" says "weft why" "^cycle of 5:" "'loader'.* waits for g_never = 1, which no task lowers"
-    if answer "weft why" | grep -q "The stacks of 6 fibers are zeros"; then
+    check "why: the cycle" says "weft why" "^cycle of 5:" \
+        "'loader'.* waits for g_never = 1, which no task lowers"
+    if answer "weft why" | grep -q "The stacks of [67] fibers are zeros"; then
         check "fibers: no stack" says "weft fibers" "waiting +eater0 +\(no stack\)"
     else
         check "stack of eater0" has_functions "weft bt eater0" "WaitForNeighbour Eat "
@@ -239,7 +250,29 @@ look_at_auto_load() {
     stop
 }
 
-lldb='' lldb_python=''
+# qemu waits for gdb at a port, and lets gdb read memory and registers of the emulated program.
+look_at_aarch64() {
+    local triplet=aarch64-linux-gnu port=$((20000 + RANDOM % 20000)) libraries
+    if ! third_party/setup.sh gdb-multiarch qemu-user g++-$triplet > "$work/setup.log" 2>&1 ||
+        ! libraries=$(third_party/setup.sh --libraries=arm64 2> "$work/setup.log"); then
+        fail "third_party/setup.sh for aarch64"
+        return
+    fi
+    configure $triplet --cross=$triplet --boost="$libraries" && build Release deadlock || return
+    program=$PWD/build/$triplet/Release/deadlock
+    qemu-aarch64 -L /usr/$triplet -g "$port" "$program" > "$work/stdout" &
+    process=$!
+    sleep 2
+    output=$work/aarch64.log
+    gdb="gdb-multiarch"
+    in_gdb -iex "set sysroot /usr/$triplet" "$program" -- "target remote :$port" "break puts" \
+        continue "source third_party/debugger/weft_gdb.py" "${commands[@]}" "weft fiber eater0" bt
+    check_deadlock "gdb, aarch64"
+    check_selected "gdb, aarch64"
+    stop
+}
+
+gdb=gdb lldb='' lldb_python=''
 if third_party/setup.sh lldb-14 python3-lldb-14 > "$work/setup.log" 2>&1; then
     lldb=$(command -v lldb-14)
     # Debian's lldb 14 looks for its own module in a folder that is not there.
@@ -256,6 +289,7 @@ if [ "${1:-}" = --full ]; then
         configure clang --cc=clang && build Release deadlock && look clang Release
     fi
     configure shared --shared && build Release deadlock && look shared Release
+    look_at_aarch64
 fi
 [ "$passed" != 0 ] || fail "nothing was looked at"
 finish

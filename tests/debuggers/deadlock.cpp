@@ -93,7 +93,9 @@ static void Deadlock(weft::TaskScheduler *scheduler, void *) {
     static int loads = 0;
     const weft::Task loader{Load, &loads};
     scheduler->AddTasks(1, &loader, &g_loaded, Named("loader"));
-    weft::AddTaskAfter(*scheduler, &g_loaded, 0, {Nothing, nullptr}, &g_later, Named("saver"));
+    // More than the first segment of a pool holds.
+    for (int i = 0; i < 100; ++i)
+        weft::AddTaskAfter(*scheduler, &g_loaded, 0, {Nothing, nullptr}, &g_later, Named("saver"));
     scheduler->WaitForCounter(&g_loaded);
 }
 
@@ -152,7 +154,7 @@ static int RunningThreads() {
 
 // Returns when all other threads but `running` sleep, a few times in a row: then all tasks that
 // wait have left their threads.
-static void WaitUntilAsleep(int running) {
+static void WaitUntilAsleep([[maybe_unused]] int running) {
     for (int times = 0; times < 10; ++times) {
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
 #if defined(__linux__)

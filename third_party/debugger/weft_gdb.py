@@ -22,17 +22,21 @@ import gdb.unwinder
 from gdb.FrameDecorator import FrameDecorator
 
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
-import weft_model as model  # noqa: E402
+writes, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # no files in the source tree
+import weft_commands  # noqa: E402
+import weft_frames  # noqa: E402
+import weft_root  # noqa: E402
+sys.dont_write_bytecode = writes
 
 
-class GdbMemory(model.Memory):
+class GdbMemory(weft_root.Memory):
     def read(self, address, size):
         if size == 0:
             return b''
         try:
             return bytes(gdb.selected_inferior().read_memory(address, size))
         except (gdb.MemoryError, OverflowError, gdb.error) as error:
-            raise model.Unreadable() from error
+            raise weft_root.Unreadable() from error
 
     def symbol(self, address):
         text = gdb.execute('info symbol 0x%x' % address, to_string=True)
@@ -56,8 +60,8 @@ def process():
     except gdb.error:
         address = 0
     try:
-        return model.Process(model.find_root(GdbMemory(), address, writable_sections()))
-    except (model.NoRoot, model.Unreadable) as error:
+        return weft_commands.Process(weft_root.find_root(GdbMemory(), address, writable_sections()))
+    except (weft_root.NoRoot, weft_root.Unreadable) as error:
         raise gdb.GdbError(str(error) or 'the memory of weft cannot be read')
 
 
@@ -146,12 +150,12 @@ class FiberFrame(FrameDecorator):
 FiberFrames()
 
 
-class Frame(model.AnyFrame):
+class Frame(weft_frames.AnyFrame):
     def __init__(self, frame):
         place = frame.find_sal()
         self.pc = frame.pc()
         self.symbol = symbol_of(self.pc)
-        self.name = frame.name() or self.symbol
+        self.name = weft_frames.short_name(frame.name()) or self.symbol
         self.is_inlined = frame.type() == gdb.INLINE_FRAME
         self.file = os.path.basename(place.symtab.filename) if place.symtab else ''
         self.line = place.line
@@ -162,7 +166,7 @@ class Frame(model.AnyFrame):
 def symbol_of(pc):
     found = re.match(r'(.*?)(?: \+ \d+)? in section',
                      gdb.execute('info symbol 0x%x' % pc, to_string=True))
-    return model.short_name(found.group(1)) if found else ''
+    return weft_frames.short_name(found.group(1)) if found else ''
 
 
 def place_in_file(pc):
@@ -217,8 +221,8 @@ def thread_of(fiber, stacks):
     if fiber.handle:
         return None
     if fiber.bottom:
-        return model.thread_on(stacks, fiber)
-    return model.thread_of(stacks, fiber.worker) if fiber.worker else None
+        return weft_frames.thread_on(stacks, fiber)
+    return weft_frames.thread_of(stacks, fiber.worker) if fiber.worker else None
 
 
 def frames_of(fiber, stacks):
@@ -241,7 +245,7 @@ def frames_of(fiber, stacks):
 
 def places():
     stacks = stacks_of_threads()
-    return model.places(lambda fiber: frames_of(fiber, stacks))
+    return weft_frames.places(lambda fiber: frames_of(fiber, stacks))
 
 
 class Weft(gdb.Command):
@@ -262,7 +266,7 @@ class Command(gdb.Command):
             raise gdb.GdbError('there is no process and no core dump')
         try:
             print('\n'.join(self.run(argument.split())))
-        except (model.NoRoot, model.Unreadable) as error:
+        except (weft_root.NoRoot, weft_root.Unreadable) as error:
             raise gdb.GdbError(str(error) or 'the memory of weft cannot be read')
 
 
@@ -282,9 +286,9 @@ class Backtrace(Command):
         words = [word for word in words if word not in ('full', 'all')]
         if not words:
             return process().stacks_lines(lambda fiber: frames_of(fiber, stacks),
-                                          model.stack_lines, full)
+                                          weft_frames.stack_lines, full)
         fiber = process().fiber(words[0])
-        return ['%s, %s' % (fiber.text(), fiber.state)] + model.stack_lines(
+        return ['%s, %s' % (fiber.text(), fiber.state)] + weft_frames.stack_lines(
             frames_of(fiber, stacks), full)
 
 
@@ -324,7 +328,7 @@ class Workers(Command):
         stacks = stacks_of_threads()
 
         def name(worker):
-            thread = model.thread_of(stacks, worker)
+            thread = weft_frames.thread_of(stacks, worker)
             return '%d (LWP %d)' % (thread.num, thread.ptid[1]) if thread else ''
         return process().workers_lines(name)
 

@@ -10,8 +10,9 @@
 #     weft workers            what each worker does
 #     weft threads on|off     on: each suspended fiber is a thread of lldb
 #
-# The first command switches `threads on`. Then `thread list`, `thread backtrace all` and `thread
-# select` know the fibers, too. Give the command again after another `run` or `attach`: lldb asks
+# The first command switches `threads on`, unless you have switched them off. Then `thread list`,
+# `thread backtrace all` and `thread select` know the fibers, too. The commands need them to
+# show stacks of suspended fibers. Give a command again after another `run` or `attach`: lldb asks
 # for the fibers only if the setting target.process.python-os-plugin-path is set while there is a
 # process.
 #
@@ -25,12 +26,16 @@ import sys
 import lldb
 
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
-import weft_model as model  # noqa: E402
+writes, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # no files in the source tree
+import weft_commands  # noqa: E402
+import weft_frames  # noqa: E402
+import weft_root  # noqa: E402
+sys.dont_write_bytecode = writes
 
 SETTING = 'target.process.python-os-plugin-path'
 
 
-class LldbMemory(model.Memory):
+class LldbMemory(weft_root.Memory):
     def __init__(self, process):
         self.process, self.target = process, process.GetTarget()
 
@@ -51,7 +56,7 @@ class LldbMemory(model.Memory):
                 data = section.GetSectionData(address - begin, size).ReadRawData(error, 0, size)
                 if error.Success() and data is not None and len(data) == size:
                     return bytes(data)
-        raise model.Unreadable()
+        raise weft_root.Unreadable()
 
     def symbol(self, address):
         for module, section, begin in loaded_sections(self.target):
@@ -93,7 +98,8 @@ def read_process(process):
         loaded = found.GetSymbol().GetStartAddress().GetLoadAddress(memory.target)
         if loaded != lldb.LLDB_INVALID_ADDRESS:
             address = loaded
-    return model.Process(model.find_root(memory, address, writable_sections(memory.target)))
+    root = weft_root.find_root(memory, address, writable_sections(memory.target))
+    return weft_commands.Process(root)
 
 
 # ---- fibers as threads ----
@@ -147,7 +153,7 @@ class OperatingSystemPlugIn:
         self.registers_of, threads = {}, []
         try:
             found = read_process(self.process)
-        except (model.NoRoot, model.Unreadable):
+        except (weft_root.NoRoot, weft_root.Unreadable):
             return []
         for scheduler in found.schedulers:
             for fiber in scheduler.fibers:
@@ -172,11 +178,11 @@ class OperatingSystemPlugIn:
 
 # ---- commands ----
 
-class Frame(model.AnyFrame):
+class Frame(weft_frames.AnyFrame):
     def __init__(self, frame):
         line, module = frame.GetLineEntry(), frame.GetModule()
         self.pc = frame.GetPC()
-        self.name = model.short_name(frame.GetFunctionName())
+        self.name = weft_frames.short_name(frame.GetFunctionName())
         if self.name.startswith('___lldb_unnamed_symbol'):
             self.name = ''
         self.symbol = frame.GetSymbol().GetName() or ''
@@ -209,8 +215,8 @@ def thread_of(fiber, process):
         thread = process.GetThreadByID(id_of(fiber))
         return thread if thread.IsValid() else None
     if fiber.bottom:
-        return model.thread_on(stacks_of(process), fiber)
-    return model.thread_of(stacks_of(process), fiber.worker) if fiber.worker else None
+        return weft_frames.thread_on(stacks_of(process), fiber)
+    return weft_frames.thread_of(stacks_of(process), fiber.worker) if fiber.worker else None
 
 
 def switch_threads(debugger, on):
@@ -222,7 +228,7 @@ def switch_threads(debugger, on):
 def select(fiber, process):
     thread = thread_of(fiber, process)
     if thread is None:
-        raise model.NoRoot('%s has no thread: `weft threads on`' % fiber.text())
+        raise weft_root.NoRoot('%s has no thread: `weft threads on`' % fiber.text())
     frames = [Frame(frame) for frame in thread.frames]
     index = next((i for i, frame in enumerate(frames) if not frame.is_wefts()), 0)
     process.SetSelectedThread(thread)
@@ -234,15 +240,18 @@ def select(fiber, process):
 def run(words, debugger):
     process = debugger.GetSelectedTarget().GetProcess()
     if not process.IsValid() or process.GetState() == lldb.eStateExited:
-        raise model.NoRoot('there is no process and no core dump')
+        raise weft_root.NoRoot('there is no process and no core dump')
     command, arguments = words[0] if words else 'help', words[1:]
     if command == 'threads' and arguments in (['on'], ['off']):
-        switch_threads(debugger, arguments == ['on'])
+        lldb.weft_threads = arguments == ['on']
+        switch_threads(debugger, lldb.weft_threads)
         return []
-    if not debugger.GetInternalVariableValue(SETTING, debugger.GetInstanceName()).GetSize():
+    wanted = lldb.__dict__.get('weft_threads', True)  # until the user says otherwise
+    if wanted and not debugger.GetInternalVariableValue(
+            SETTING, debugger.GetInstanceName()).GetSize():
         switch_threads(debugger, True)
 
-    place = model.places(lambda fiber: frames_of(fiber, process))
+    place = weft_frames.places(lambda fiber: frames_of(fiber, process))
     if command == 'fibers':
         return read_process(process).fibers_lines('all' in arguments, place)
     if command == 'bt':
@@ -250,10 +259,10 @@ def run(words, debugger):
         arguments = [a for a in arguments if a not in ('full', 'all')]
         found = read_process(process)
         if not arguments:
-            return found.stacks_lines(lambda fiber: frames_of(fiber, process), model.stack_lines,
-                                      full)
+            return found.stacks_lines(lambda fiber: frames_of(fiber, process),
+                                      weft_frames.stack_lines, full)
         fiber = found.fiber(arguments[0])
-        return ['%s, %s' % (fiber.text(), fiber.state)] + model.stack_lines(
+        return ['%s, %s' % (fiber.text(), fiber.state)] + weft_frames.stack_lines(
             frames_of(fiber, process), full)
     if command == 'fiber' and arguments:
         return select(read_process(process).fiber(arguments[0]), process)
@@ -261,10 +270,10 @@ def run(words, debugger):
         return read_process(process).why_lines(place)
     if command == 'workers':
         def name(worker):
-            thread = model.thread_of(stacks_of(process), worker)
+            thread = weft_frames.thread_of(stacks_of(process), worker)
             return '%d (tid %d)' % (thread.GetIndexID(), thread.GetThreadID()) if thread else ''
         return read_process(process).workers_lines(name)
-    raise model.NoRoot('weft fibers [all] | bt N|all [full] | fiber N | why | workers | '
+    raise weft_root.NoRoot('weft fibers [all] | bt N|all [full] | fiber N | why | workers | '
                        'threads on|off')
 
 
@@ -274,7 +283,7 @@ def weft(debugger, command, result, internal_dict):
         lines = run(shlex.split(command), debugger)
         if lines:
             result.PutCString('\n'.join(lines))
-    except (model.NoRoot, model.Unreadable) as error:
+    except (weft_root.NoRoot, weft_root.Unreadable) as error:
         result.SetError(str(error) or 'the memory of weft cannot be read')
 
 

@@ -15,12 +15,13 @@
 // entries. It has no lock, so a crash cannot leave it locked, and a debugger may stop the process
 // at any instruction. SchedulerTag::Publish enters a scheduler after all of its parts have been
 // made, and SchedulerTag::Release clears the entry before the first part is freed (both seq_cst).
-// So in a stopped process each entry that is not null is a whole scheduler. A crash handler that
-// reads the table while other threads run uses SchedulerTag::Find's protocol, or takes a snapshot
-// that may be torn.
+// As a release, the store in Publish comes after everything that was written to the scheduler. So
+// in a stopped process each entry that is not null is a whole scheduler. A crash handler reads the
+// table while other threads run. It must use SchedulerTag::Find's protocol, or accept that a
+// scheduler ends while it reads.
 //
-// Words that others write while a crash handler reads them are torn at most by word: each member
-// that is described here is written with one store.
+// Each member that is described here is written with one store, so a reader never gets half of an
+// old value and half of a new one.
 #pragma once
 
 #include "platform/saved_registers.h"
