@@ -53,6 +53,7 @@ enum class ReportCode : uint16_t {
     MemoryInUse,         ///< A tag of a TaggedHeap is freed while it is retained.
     MemoryLeaked,        ///< A TaggedHeap or a BlockPool is destroyed while its memory is in use.
     BrokenInvariant,     ///< An error in weft itself, or memory of weft was overwritten.
+    NoProgress,          ///< No task has ended for watchdogMilliseconds. Reported once a run.
 };
 
 /// One report. The strings live until onReport returns.

@@ -49,6 +49,24 @@ public:
         return stack == StackClass::Large ? m_freeLarge.Any() : m_freeSmall.Any() || AnyCached();
     }
 
+    /// Calls act(fiber) for each free fiber. While other threads take and free fibers, it may call
+    /// it twice for one and miss another.
+    template <class Act>
+    void ForFree(Act act) const noexcept {
+        for (uint32_t i = 0; i < m_small; ++i) {
+            if (m_freeSmall.Test(i)) act(i);
+        }
+        for (uint32_t i = 0; i < Count() - m_small; ++i) {
+            if (m_freeLarge.Test(i)) act(m_small + i);
+        }
+        for (uint32_t i = 0; i < m_workers * m_cacheSlots; ++i) {
+            // relaxed: a hint
+            const uint32_t cached =
+                m_caches[i / m_cacheSlots].slots[i % m_cacheSlots].load(kRelaxed);
+            if (cached != 0) act(cached - 1);
+        }
+    }
+
     /// Call when this worker has no small fiber to run tasks on, and when it has one again.
     void SetStarved(uint32_t worker, bool starved) noexcept {
         if (starved)

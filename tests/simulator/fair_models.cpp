@@ -235,6 +235,54 @@ void SleepersHoldAllFibers() {
               "running out of fibers was reported late");
 }
 
+// Tasks end one after the other, and then one takes long. NoProgress must be reported when no task
+// has ended for a millisecond, at most a quarter of it late, and not before.
+void WatchdogTells() {
+    static uint64_t reported;
+    reported = 0;
+    SchedulerOptions options = FairOptions(1 + Random(2));
+    options.watchdogMilliseconds = 1;
+    options.onReport = [](const Report &report, void *) {
+        Check(report.code == ReportCode::NoProgress, "an unexpected report");
+        Check(reported == 0, "NoProgress was reported twice");
+        reported = weft::env::Now();
+    };
+    uint64_t ended = 0, longMicroseconds = 0;
+    uint32_t microseconds = 0;
+    auto computes = [&](TaskScheduler *) {
+        Compute(microseconds);
+        ended = weft::env::Now();
+    };
+    auto sleeps = [&](TaskScheduler *scheduler) {
+        SleepFor(*scheduler, std::chrono::milliseconds(5));
+    };
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        for (uint32_t i = 0; i < 8; ++i) {
+            Counter counter;
+            microseconds = Random(700);
+            scheduler->AddTask(MakeTask(computes), &counter);
+            scheduler->WaitForCounter(&counter);
+        }
+        if (Random(2) != 0) {  // no worker is awake meanwhile
+            Counter counter;
+            scheduler->AddTask(MakeTask(sleeps), &counter);
+            scheduler->WaitForCounter(&counter);
+            ended = weft::env::Now();
+        }
+        Check(reported == 0, "NoProgress was reported although tasks ended");
+        longMicroseconds = Random(2) != 0 ? Random(700) : 1600 + Random(2000);
+        Compute(longMicroseconds);
+    });
+    constexpr uint64_t kSlack = 150 * kUs;  // finished tasks are counted off later
+    if (longMicroseconds < 800) {
+        CheckSoon(reported == 0, "NoProgress was reported too early");
+        return;
+    }
+    CheckSoon(reported != 0, "NoProgress was not reported");
+    CheckSoon(reported >= ended + 1000 * kUs - kSlack, "NoProgress was reported too early");
+    CheckSoon(reported <= ended + 1250 * kUs + kSlack, "NoProgress was reported too late");
+}
+
 // Tasks wait for a counter that is already at its value, while High tasks arrive. Such a wait lets
 // others run first. With ResumeOn::SameWorker it must resume on the same worker.
 void TurnsKeepTheWorker() {
@@ -1036,6 +1084,8 @@ std::vector<Model> FairModels() {
          NoneOfSeveralStarves, 20},
         {"sleepers_report", "a High task, while all fibers belong to sleeping Low tasks",
          SleepersHoldAllFibers},
+        {"watchdog", "tasks that end, then one that takes long; watchdogMilliseconds is 1",
+         WatchdogTells},
         {"aging_no_fiber", "a Low task, while polling tasks hold all fibers",
          NothingStarvesWithoutFibers, 20},
         {"aging_inactive", "a Low fiber among polling ones, pinned to an inactive worker",

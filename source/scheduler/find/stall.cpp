@@ -3,6 +3,7 @@
 
 #include "scheduler/find/any_work.h"
 #include "scheduler/find/rescue.h"
+#include "scheduler/find/wait_text.h"
 #include "scheduler/state/entry_gate.h"
 #include "scheduler/state/reporting.h"
 #include "scheduler/submit/timing.h"
@@ -102,38 +103,26 @@ Stall KindOf(const Scheduler &scheduler, uint64_t until) noexcept {
     return next == Timers::kNever && AnyWaiter(scheduler) ? Stall::Waiters : Stall::None;
 }
 
-// Reports the waiting fibers, the first four by name, and the number of deferred tasks.
+// Reports the waiting fibers, and the number of deferred tasks.
 void ReportWaiters(Scheduler &scheduler) noexcept {
-    char names[384];
-    size_t used = 0;
-    uint32_t count = 0;
-    ForWaiters(scheduler, 0, [&](const Fiber &fiber, const Counter &counter, uint32_t i) {
-        const char *name = fiber.taskName.load(kRelaxed);
-        if (name == nullptr) name = i < scheduler.FiberCount() ? "unnamed task" : "attached thread";
-        if (count++ < 4) {
-            used += static_cast<size_t>(std::snprintf(
-                names + used, sizeof names - used, "%s fiber %u '%.40s' for counter %p",
-                used != 0 ? "," : "", i, name, static_cast<const void *>(&counter)));
-        }
-    });
+    const WaitGraph graph(scheduler, true);
+    const uint32_t count = CountStuck(graph);
     const uint32_t deferred = scheduler.deferred.load(kRelaxed);
-    if (count == 0 && deferred == 0) return;
-    char tasks[64] = "";
-    if (deferred != 0) {
-        std::snprintf(tasks, sizeof tasks, "%s%u submitted to come after a counter",
-                      count != 0 ? "; tasks: " : " tasks: ", deferred);
-    }
-    ReportOnce(scheduler, ReportCode::Stalled,
-               AnyRestricted(scheduler) ? "Restrict a wait with Meanwhile only if another "
-                                          "worker can run what it waits for; OwnTasks finds "
-                                          "tasks only by their counters."
-                                        : "Lower those counters, or set or unlock the objects "
-                                          "that they belong to; if an external thread will do "
-                                          "that, let it hold an ExternalWork "
-                                          "(weft/external_work.h).",
-               "all workers sleep and %u %s%s%s%s%s", count,
-               count == 1 ? "fiber waits" : "fibers wait", count != 0 ? ":" : ";",
-               count != 0 ? names : "", count > 4 ? ", ..." : "", tasks);
+    if (graph.IsComplete() && count == 0 && deferred == 0) return;
+    ReportText text(scheduler.memory, graph);
+    text.Add("all workers sleep and %u %s%s", count, count == 1 ? "fiber waits" : "fibers wait",
+             count != 0 ? ": " : "");
+    AddWaiters(text, scheduler, graph);
+    if (deferred != 0) text.Add("; tasks: %u submitted to come after a counter", deferred);
+    ReportTextOnce(scheduler, ReportCode::Stalled,
+                   AnyRestricted(scheduler) ? "Restrict a wait with Meanwhile only if another "
+                                              "worker can run what it waits for; OwnTasks finds "
+                                              "tasks only by their counters."
+                                            : "Lower those counters, or set or unlock the objects "
+                                              "that they belong to; if an external thread will do "
+                                              "that, let it hold an ExternalWork "
+                                              "(weft/external_work.h).",
+                   text.Get());
 }
 
 // Reports that all fibers of the class wait.

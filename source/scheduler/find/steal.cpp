@@ -54,6 +54,7 @@ Found FromVictims(Worker *worker, Attempt attempt, uint32_t most = ~0u) noexcept
         const Found found = attempt(victim);
         if (!found) continue;
         worker->victim = victim->index;
+        AddTo(worker->steals, 1);
         return found;
     }
     return {};

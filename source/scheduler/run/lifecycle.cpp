@@ -15,6 +15,7 @@
 #include "scheduler/run/attach.h"
 #include "scheduler/run/new_scheduler.h"
 #include "scheduler/run/search.h"
+#include "scheduler/run/watchdog.h"
 #include "scheduler/run/worker_loop.h"
 #include "scheduler/state/entry_gate.h"
 #include "scheduler/state/reporting.h"
@@ -148,15 +149,17 @@ Fiber *PrepareMain(Scheduler &scheduler, const TaskOptions &options) noexcept {
 bool StartThreads(Scheduler &scheduler, uint32_t first) noexcept {
     scheduler.startCpu = scheduler.workerCount <= env::UsableCpus() ? env::CurrentCpu() : -1;
     uint32_t next = first;
-    while (next < scheduler.workerCount) {
+    const bool watches = StartWatchdog(scheduler);
+    while (watches && next < scheduler.workerCount) {
         Worker &worker = scheduler.workers[next];
         if (!worker.thread.Start(WorkerThread, &worker, scheduler.options.threadStackBytes)) break;
         ++next;
     }
-    if (next == scheduler.workerCount) return true;
+    if (watches && next == scheduler.workerCount) return true;
     scheduler.stopping.store(true, kSeqCst);  // [order]
     WakeAll(scheduler, nullptr);
     while (next > first) scheduler.workers[--next].thread.Join();
+    EndWatchdog(scheduler);
     // Clears Run's main task. Otherwise the loops, which end now on this thread, would run it.
     scheduler.workers[0].claim.Clear();
     EndFibers(scheduler);
@@ -166,6 +169,7 @@ bool StartThreads(Scheduler &scheduler, uint32_t first) noexcept {
 // Joins the threads of the workers from `first` on, and ends all fibers.
 void JoinThreads(Scheduler &scheduler, uint32_t first) noexcept {
     for (uint32_t i = first; i < scheduler.workerCount; ++i) scheduler.workers[i].thread.Join();
+    EndWatchdog(scheduler);
     WEFT_INVARIANT(scheduler, PendingTasks(scheduler) == 0, "a submitted task runs exactly once");
     EndFibers(scheduler);
 }

@@ -94,6 +94,7 @@ void RunLoop(Fiber *self, StackClass stack) noexcept {
                 if (found.fiber != nullptr) SwitchTo(self, found.fiber, Destination::ToPool);
                 continue;
             }
+            self->taskCounter.store(nullptr, kRelaxed);  // for reports
             const WorkerMode mode = ModeOf(worker);
             const bool inactive = mode == WorkerMode::PinnedOnly;
             if (inactive != worker->inactive) StepBack(worker, inactive);
@@ -138,6 +139,7 @@ void RunLoop(Fiber *self, StackClass stack) noexcept {
 FiberContext *FiberMain(void *arg) noexcept {
     Fiber *self = static_cast<Fiber *>(arg);
     FinishSwitch(self);
+    self->hasRunTask.store(true, kRelaxed);  // for reports
     RunLoop(self, self->worker->scheduler->pool.ClassOf(self->index));
     return self->worker->scheduler->ending;
 }

@@ -132,6 +132,9 @@ Status CheckOptions(const SchedulerOptions &options, uint32_t leastWorkers) noex
     if (options.agingMilliseconds < 1 || options.agingMilliseconds > 60000)
         return OutOfRange(options, "Give 1 to 60,000.", "agingMilliseconds",
                           options.agingMilliseconds);
+    if (options.watchdogMilliseconds > 600000)
+        return OutOfRange(options, "Give at most 600,000.", "watchdogMilliseconds",
+                          options.watchdogMilliseconds);
     if (options.idle > IdlePolicy::Sleep)
         return OutOfRange(options, "Give one of IdlePolicy's values.", "idle", options.idle);
     return Status::Ok;

@@ -12,10 +12,10 @@ Fiber &Fiber::operator=(Fiber &&other) noexcept {
     worker = std::exchange(other.worker, nullptr);
     next = std::exchange(other.next, nullptr);
     pinnedTo = other.pinnedTo;
-    waitTarget = other.waitTarget;
     context = std::move(other.context);
     // relaxed: no other thread knows the two fibers while one is moved. The fiber does not wait.
     taskName.store(other.taskName.load(kRelaxed), kRelaxed);
+    waitTarget.store(other.waitTarget.load(kRelaxed), kRelaxed);
     waitsFor.store(other.waitsFor.load(kRelaxed), kRelaxed);
     m_stackBottom = std::exchange(other.m_stackBottom, nullptr);
     m_stackBytes = std::exchange(other.m_stackBytes, 0u);

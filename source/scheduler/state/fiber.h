@@ -25,6 +25,13 @@ struct WaitFrame {
     const WaitFrame *outer;
 };
 
+/// What a waiting fiber waits for.
+enum class WaitKind : uint8_t {
+    Counter,  ///< the counter in Fiber::waitsFor
+    Several,  ///< one of several counters
+    Time      ///< a deadline, or a counter until then
+};
+
 /// Describes a fiber. The object lies outside of the fiber's stack. Move-only. Each one has cache
 /// lines of its own, because other threads access its neighbours.
 class alignas(kLineBytes) Fiber : public InboxItem {
@@ -81,8 +88,9 @@ public:
     // fiber reads it again after every switch.
     Worker *worker = nullptr;
     uint32_t pinnedTo = kAnyWorker;  // the only worker that may continue the fiber
-    // The fiber waits until the counter is at or below this value.
-    uint32_t waitTarget = 0;
+    // The fiber waits until the counter is at or below this value. Published with the
+    // fiber's record. Atomic for reports, as taskCounter.
+    std::atomic<uint32_t> waitTarget{0};
     // The level of the fiber's task. If a task runs on top of a waiting one: of the innermost task.
     Level level;
     // While `handed` is set: the largest stack class of a task that has room on top of the waiting
@@ -96,8 +104,9 @@ public:
     // Only for a thread's own stack: a task runs on top of the host's code.
     bool runsTask = false;
     // The counter of the task that the fiber's loop has begun, even if other tasks run on top of
-    // it. Kept after the task has ended. Atomic, because other threads read it for reports. Not
-    // env::Atomic: code that depends on it holds the fiber, so there is nothing to simulate.
+    // it. Kept after the task has ended, until the loop finds no other task at once. Atomic,
+    // because other threads read it for reports. Not env::Atomic: code that depends on it holds
+    // the fiber, so there is nothing to simulate.
     std::atomic<Counter *> taskCounter{nullptr};
     const WaitFrame *waits = nullptr;  // the innermost frame
     // The control words that the fiber's loop has taken from a worker.
@@ -109,6 +118,14 @@ public:
     env::Atomic<const char *> taskName{nullptr};
     env::Atomic<Counter *> waitsFor{nullptr};
     env::Atomic<bool> waitsForIdle{false};  // the task has called WaitIdle
+    // Not env::Atomic, all below: only weft/inspect.h and reports read them.
+    std::atomic<WaitKind> waitKind{WaitKind::Counter};
+    std::atomic<bool> isReady{false};     // the wait is over, and the fiber will continue
+    std::atomic<bool> hasRunTask{false};  // the fiber has been in use in this run
+    // Of a waiting fiber: the counters that the tasks on top of its outermost task lower when they
+    // end, the innermost first. Null behind the last one. Of more tasks nothing is known.
+    static constexpr uint32_t kInlineCounters = 4;
+    std::atomic<const Counter *> inlineCounters[kInlineCounters]{};
 
 private:
     friend struct DebugLayout;

@@ -46,10 +46,8 @@ private:
 
 // Passes the report to onReport. Prints it to stderr if there is none, or if the thread is in
 // onReport already. Aborts if the report is fatal.
-void Deliver(const SchedulerOptions &options, ReportCode code, bool fatal, const char *hint,
-             const char *format, va_list arguments) noexcept {
-    char what[512];
-    std::vsnprintf(what, sizeof what, format, arguments);
+void DeliverText(const SchedulerOptions &options, ReportCode code, bool fatal, const char *hint,
+                 const char *what) noexcept {
     const Report report{code, fatal, what, hint, CallingTask()};
     if (options.onReport != nullptr && env::CallSlot() != InReport()) {
         const Reporting reporting;
@@ -60,6 +58,21 @@ void Deliver(const SchedulerOptions &options, ReportCode code, bool fatal, const
                      *task != 0 ? "in task '" : "", task, *task != 0 ? "': " : "", what, hint);
     }
     if (fatal) std::abort();
+}
+
+// Formats the report first.
+void Deliver(const SchedulerOptions &options, ReportCode code, bool fatal, const char *hint,
+             const char *format, va_list arguments) noexcept {
+    char what[512];
+    std::vsnprintf(what, sizeof what, format, arguments);
+    DeliverText(options, code, fatal, hint, what);
+}
+
+// Returns true for the first report with the code in this run. relaxed: only the thread that sets
+// the bit reports. Nothing else depends on the bit.
+bool IsFirst(Scheduler &scheduler, ReportCode code) noexcept {
+    const uint32_t bit = 1u << static_cast<uint32_t>(code);
+    return (scheduler.reported.fetch_or(bit, kRelaxed) & bit) == 0;
 }
 
 }  // namespace
@@ -79,13 +92,16 @@ bool WasReported(const Scheduler &scheduler, ReportCode code) noexcept {
 
 void ReportOnce(Scheduler &scheduler, ReportCode code, const char *hint, const char *what,
                 ...) noexcept {
-    const uint32_t bit = 1u << static_cast<uint32_t>(code);
-    // relaxed: only the thread that sets the bit reports. Nothing else depends on the bit.
-    if ((scheduler.reported.fetch_or(bit, kRelaxed) & bit) != 0) return;
+    if (!IsFirst(scheduler, code)) return;
     va_list arguments;
     va_start(arguments, what);
     Deliver(scheduler.options, code, false, hint, what, arguments);
     va_end(arguments);
+}
+
+void ReportTextOnce(Scheduler &scheduler, ReportCode code, const char *hint,
+                    const char *what) noexcept {
+    if (IsFirst(scheduler, code)) DeliverText(scheduler.options, code, false, hint, what);
 }
 
 void ReportFault(const SchedulerOptions &options, const char *what, const char *hint,

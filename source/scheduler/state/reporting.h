@@ -39,6 +39,10 @@ void ReportMistake(const SchedulerOptions &options, ReportCode code, const char 
 void ReportOnce(Scheduler &scheduler, ReportCode code, const char *hint, const char *what,
                 ...) noexcept WEFT_PRINTF_LIKE(4, 5);
 
+/// The same, with a text of any length instead of a format.
+void ReportTextOnce(Scheduler &scheduler, ReportCode code, const char *hint,
+                    const char *what) noexcept;
+
 /// Returns true if ReportOnce has reported the code in this run.
 bool WasReported(const Scheduler &scheduler, ReportCode code) noexcept;
 

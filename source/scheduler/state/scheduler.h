@@ -91,6 +91,14 @@ struct StallWatch {
     Timer timer;
 };
 
+/// The thread for SchedulerOptions::watchdogMilliseconds, see run/watchdog.h.
+struct Watchdog {
+    env::Thread thread;
+    env::Parker parker;
+    env::Atomic<bool> ends{false};
+    bool isRunning = false;
+};
+
 /// A call of WaitIdle.
 struct IdleRequest {
     IdleRequest *next = nullptr;
@@ -199,6 +207,7 @@ struct Scheduler {
     // The codes that ReportOnce has reported, as bits.
     env::Atomic<uint32_t> reported{0};
     StallWatch stall;
+    Watchdog watchdog;
     bool handlesFaults = false;  // the handler for reportStackOverflow is installed
     // Set when all threads have been joined. A fiber that continues then ends at once, and this
     // context continues.

@@ -12,6 +12,7 @@
 #include "scheduler/state/queue_age.h"
 #include "scheduler/state/task_entry.h"
 
+#include <atomic>
 #include <cstdint>
 
 namespace weft::internal {
@@ -151,7 +152,7 @@ struct alignas(kLineBytes) Worker {
     uint32_t index = 0;
     Fiber *current = nullptr;
     PendingSwitch pendingSwitch;
-    // Fibers that waits have suspended here. relaxed: others read it only for reports.
+    // Fibers that waits and yields have suspended here. relaxed: others read it only for reports.
     env::Atomic<uint64_t> suspensions{0};
     Claim claim;
     PendingDecrement pending;
@@ -244,6 +245,14 @@ struct alignas(kLineBytes) Worker {
     // them.
     env::Atomic<bool> hides{false};
     env::Atomic<uint32_t> runs{0};  // levels that it runs, as bits, see groups.h
+    // For weft/inspect.h alone, so not env::Atomic: how often the worker took something of another
+    // one, ran tasks on top of a waiting one, slept, and woke a sleeper.
+    std::atomic<uint64_t> steals{0};
+    std::atomic<uint64_t> inlineRuns{0};
+    // Tasks that ran on top of their submitter without being submitted (SubmitAndWait).
+    std::atomic<uint64_t> directTasks{0};
+    std::atomic<uint64_t> sleeps{0};
+    std::atomic<uint64_t> wakes{0};
 
     // Shared.
     alignas(kLineBytes) PushList<InboxItem> inbox;  // what only this worker may run
@@ -294,6 +303,13 @@ inline bool HoldsAnyFiber(Worker *worker) noexcept {
 /// is relaxed: a hint. The exchange is seq_cst: it comes before the worker claims again.
 inline void AnswerAsk(Worker *worker) noexcept {
     if (worker->asked.load(kRelaxed)) worker->asked.exchange(false, kSeqCst);
+}
+
+/// Adds to a number of the worker that other threads read only to show it. Owner only. relaxed:
+/// nothing depends on the number.
+template <class Number>
+WEFT_FORCEINLINE void AddTo(Number &number, uint64_t n) noexcept {
+    number.store(number.load(kRelaxed) + n, kRelaxed);
 }
 
 /// Returns the calling thread's worker, or null. The result is stale after anything that may switch

@@ -33,6 +33,7 @@ void MakeReady(Scheduler &scheduler, Worker *worker, Fiber *fiber) noexcept {
         event.task = fiber->taskName.load(kRelaxed);     // the fiber does not run, and whoever
         event.counter = fiber->waitsFor.load(kRelaxed);  // published it came before this
     });
+    fiber->isReady.store(true, kRelaxed);       // for reports
     const uint32_t pinnedTo = fiber->pinnedTo;  // read before it is published
     if (pinnedTo != kAnyWorker) {
         PushInbox(scheduler.workers[pinnedTo], fiber);

@@ -81,6 +81,7 @@ inline void WakeOwn(Scheduler &scheduler, Worker *worker) noexcept {
 
 /// Wakes a worker that the caller has taken from the sleepers. `worker`: the caller's, or null.
 inline void Unpark(Scheduler &scheduler, Worker *worker, uint32_t sleeper) noexcept {
+    if (worker != nullptr) AddTo(worker->wakes, 1);
     Emit(scheduler, worker, TraceKind::Wake, [=](TraceEvent &event) { event.other = sleeper; });
     scheduler.workers[sleeper].parker.Unpark();
 }

@@ -20,7 +20,7 @@ void RegisterWaiter(Worker *worker, Fiber *fiber) noexcept {
     const bool hasRoom = fiber->handed != nullptr;
     const StackClass takes = fiber->takes;
     switch (scheduler.counters.Register(CounterAccess::Word(*counter), fiber->index,
-                                        fiber->waitTarget)) {
+                                        fiber->waitTarget.load(kRelaxed))) {
         case CounterWaiting::Registration::Waiting:
             // The fiber may be running already. Do not touch it or the counter from here on.
             if (hasRoom) OfferRoom(worker, takes);
@@ -98,8 +98,7 @@ void SuspendTo(Fiber *self, Destination destination) noexcept {
     Worker *worker = self->worker;
     Scheduler &scheduler = *worker->scheduler;
     StopLending(worker);
-    worker->suspensions.store(worker->suspensions.load(kRelaxed) + 1,
-                              kRelaxed);  // only the owner writes it; for reports
+    AddTo(worker->suspensions, 1);
     Fiber *next = FindReady(worker);
     if (next == nullptr) {
         worker->willPollNext = true;

@@ -91,6 +91,7 @@ bool RunInline(Fiber *self, Counter &counter, uint64_t deadline) noexcept {
     // decrements are carried out one by one in any case.
     const bool keeps = counter.Value() > 8;
     bool isOver = false;
+    uint64_t runs = 0;
     do {
         if (RunSingle(self, counter, most)) {
             isOver = Finish(self->worker, counter, keeps);
@@ -99,9 +100,11 @@ bool RunInline(Fiber *self, Counter &counter, uint64_t deadline) noexcept {
         } else {
             break;
         }
+        ++runs;
         YieldToUrgent(self);
     } while (!isOver && (deadline == Timers::kNever || env::Now() < deadline));
     if (!isOver) FlushPending(self->worker);
+    if (runs != 0) AddTo(self->worker->inlineRuns, runs);
     StopLending(self->worker);
     return isOver;
 }

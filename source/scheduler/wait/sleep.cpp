@@ -93,6 +93,7 @@ void Sleep(Worker *worker, WorkerMode mode) noexcept {
         LookInsteadOfSleeping(worker, mode) == Woken::ByWork) {
         GetUp(worker, mode);
     } else {
+        AddTo(worker->sleeps, 1);
         Emit(scheduler, worker, TraceKind::Park);
         const bool woken = ParkInTime(worker, mode);
         Emit(scheduler, worker, TraceKind::Unpark);

@@ -89,6 +89,8 @@ void SubmitAndWait(Worker *worker, uint32_t count, const Task *tasks,
         YieldToUrgent(self);
         if (!race::kFinder) ran = TakeBack(self, counter, others, lane, onTop);
     }
+    AddTo(self->worker->directTasks, 1);
+    if (ran != 0) AddTo(self->worker->inlineRuns, ran);
     // The counter has not been lowered for tasks that ran here. Other workers know it only if they
     // stole some of its tasks, or child tasks.
     if (ran != 0 && counter.Value() == ran) return CountFinished(self->worker, ran);

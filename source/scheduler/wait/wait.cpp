@@ -32,9 +32,22 @@ WEFT_FORCEINLINE void TraceWait(const Fiber *self, TraceKind kind, const Counter
     });
 }
 
+// Notes for reports which counters the tasks lower that run on top of the fiber's outermost one.
+// `outside`: the innermost frame outside of this wait.
+WEFT_FORCEINLINE void NoteInlineCounters(Fiber *self, const WaitFrame *outside) noexcept {
+    for (std::atomic<const Counter *> &slot : self->inlineCounters) {
+        slot.store(outside != nullptr ? outside->counter : nullptr, kRelaxed);
+        if (WEFT_LIKELY(outside == nullptr)) return;
+        outside = outside->outer;
+    }
+}
+
 // Sets what the fiber waits for, and traces the wait.
-WEFT_FORCEINLINE void BeginWait(Fiber *self, Counter &counter, uint32_t value) noexcept {
-    self->waitTarget = value;
+WEFT_FORCEINLINE void BeginWait(Fiber *self, Counter &counter, uint32_t value,
+                                const WaitFrame *outside) noexcept {
+    self->isReady.store(false, kRelaxed);  // for reports
+    NoteInlineCounters(self, outside);
+    self->waitTarget.store(value, kRelaxed);
     self->waitsFor.store(&counter, kRelaxed);  // read on this thread by RegisterWaiter
     TraceWait(self, TraceKind::Wait, &counter, value);
 }
@@ -54,7 +67,7 @@ bool SuspendOrTake(Fiber *self, Counter &counter, uint32_t value, TaskEntry &han
         self->takes = static_cast<StackClass>(fit - 1);
         self->handed = &handed;  // published with the counter's record; later with the fiber
     }
-    BeginWait(self, counter, value);
+    BeginWait(self, counter, value, self->waits->outer);
     SuspendTo(self, Destination::ToWaiting);
     const bool hasTaken = takes && self->handed == nullptr;
     self->handed = nullptr;
@@ -161,7 +174,7 @@ void Block(Fiber *self, Counter &counter, uint32_t value) noexcept {
     Worker *worker = self->worker;
     UnclaimRest(worker);
     StopLending(worker);
-    BeginWait(self, counter, value);
+    BeginWait(self, counter, value, self->waits);
     RegisterWaiter(worker, self);
     for (; !TakePinnedFiber(worker, self); TellDueNow(worker)) Sleep(worker, WorkerMode::Nothing);
     race::SawCount(counter);
@@ -199,7 +212,10 @@ void SleepUntil(Worker *worker, uint64_t deadline) noexcept {
     };
     if (env::Now() >= deadline) return YieldToUrgent(worker->current);
     SetTimer(*worker->scheduler, worker, timer, deadline, {isDue, &done});
+    Fiber *self = worker->current;
+    self->waitKind.store(WaitKind::Time, kRelaxed);  // for reports
     Wait(worker, done, 0, ResumeOn::AnyWorker);
+    self->waitKind.store(WaitKind::Counter, kRelaxed);
 }
 
 }  // namespace weft::internal

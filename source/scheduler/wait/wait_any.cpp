@@ -123,7 +123,10 @@ uint32_t WaitFirst(Fiber *self, uint32_t count, Counter *const *counters, uint32
         SetTimer(scheduler, worker, timer, deadline,
                  {isDue, reinterpret_cast<void *>(uintptr_t{OwnerOf(index, count)})});
     }
+    // relaxed, both: for reports
+    self->waitKind.store(isTimed ? WaitKind::Time : WaitKind::Several, kRelaxed);
     sleeps ? Block(self, wait.done, 0) : Wait(worker, wait.done, 0, ResumeOn::AnyWorker);
+    self->waitKind.store(WaitKind::Counter, kRelaxed);
     if (isTimed && scheduler.timers.Clear(timer)) LetGo(scheduler, self->worker, index);
     const uint32_t first = End(scheduler, self->worker, index, count, counters);
     return first == count && isTimed ? FirstSatisfied(count, counters, value) : first;

@@ -1,0 +1,104 @@
+// Implements wait_text.h.
+#include "scheduler/find/wait_text.h"
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+
+namespace weft::internal {
+
+namespace {
+
+// A line of a report for one waiter is at most this long: two names of 40 bytes, and numbers.
+constexpr size_t kBytesOfWaiter = 192;
+constexpr size_t kOtherBytes = 1024;
+
+// A fiber and the name of its task, as in a report.
+void AddFiber(ReportText &text, const Scheduler &scheduler, uint32_t fiber,
+              const char *task) noexcept {
+    const char *unnamed = fiber < scheduler.FiberCount() ? "unnamed task" : "attached thread";
+    text.Add("fiber %u '%.40s'", fiber, task != nullptr ? task : unnamed);
+}
+
+// Returns what a report says before the waiters with this cause.
+const char *HeadingOf(WaitCause cause) noexcept {
+    return cause == WaitCause::Circle   ? "in a circle"
+           : cause == WaitCause::Nobody ? "lowered by no task"
+           : cause == WaitCause::Stuck  ? "behind these"
+                                        : "perhaps lowered by other tasks";
+}
+
+// Returns true if the tasks have the same name and wait in the same way. Each task of a circle is
+// told.
+bool AreAlike(const Waiter &a, const Waiter &b) noexcept {
+    return a.cause == b.cause && a.counter == b.counter && a.task == b.task &&
+           a.cause != WaitCause::Circle && !b.isExternal;
+}
+
+// Returns true if a report tells this waiter.
+bool IsStuck(const Waiter &waiter) noexcept {
+    return !waiter.isExternal && waiter.cause != WaitCause::Working;
+}
+
+}  // namespace
+
+ReportText::ReportText(const Memory &memory, const WaitGraph &graph) noexcept
+    : m_memory(memory),
+      m_bytes(kOtherBytes + graph.Count() * kBytesOfWaiter),
+      m_text(memory.NewArray<char>(m_bytes)) {}
+
+void ReportText::Add(const char *format, ...) noexcept {
+    if (m_text == nullptr || m_used + 1 >= m_bytes) return;
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = std::vsnprintf(m_text + m_used, m_bytes - m_used, format, arguments);
+    va_end(arguments);
+    m_used = std::min(m_used + static_cast<size_t>(std::max(length, 0)), m_bytes - 1);
+}
+
+const char *ReportText::Get() const noexcept {
+    return m_text != nullptr ? m_text : "there is no memory to describe the waiting fibers";
+}
+
+uint32_t CountStuck(const WaitGraph &graph) noexcept {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < graph.Count(); ++i) count += IsStuck(graph.At(i)) ? 1 : 0;
+    return count;
+}
+
+void AddWaiters(ReportText &text, const Scheduler &scheduler, const WaitGraph &graph) noexcept {
+    const Waiter *last = nullptr;
+    for (uint32_t i = 0; i < graph.Count();) {
+        const Waiter &waiter = graph.At(i++);
+        if (!IsStuck(waiter)) continue;
+        const bool isFirst = last == nullptr || last->cause != waiter.cause;
+        if (last != nullptr) text.Add(isFirst ? "; " : ", ");
+        if (isFirst) text.Add("%s: ", HeadingOf(waiter.cause));
+        AddFiber(text, scheduler, waiter.fiber, waiter.task);
+        uint32_t more = 0;
+        for (; i < graph.Count() && AreAlike(waiter, graph.At(i)); ++i) ++more;
+        if (more != 0) text.Add(" and %u more", more);
+        text.Add(" for counter %p", static_cast<const void *>(waiter.counter));
+        if (waiter.byFiber != kAnyWorker) {
+            text.Add(" of ");
+            AddFiber(text, scheduler, waiter.byFiber, waiter.byTask);
+        }
+        last = &waiter;
+    }
+}
+
+// relaxed, all: for a report
+void AddRunning(ReportText &text, const Scheduler &scheduler) noexcept {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < scheduler.FiberCount(); ++i) {
+        const Fiber &fiber = scheduler.fibers[i];
+        const char *name = fiber.taskName.load(kRelaxed);
+        const bool waits =
+            fiber.waitsFor.load(kRelaxed) != nullptr && !fiber.isReady.load(kRelaxed);
+        if (name == nullptr || waits) continue;
+        text.Add(count++ == 0 ? "; running: " : ", ");
+        AddFiber(text, scheduler, i, name);
+    }
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,76 @@
+// Implements watchdog.h.
+#include "scheduler/run/watchdog.h"
+
+#include "scheduler/find/stall.h"
+#include "scheduler/find/wait_text.h"
+
+namespace weft::internal {
+
+namespace {
+
+// relaxed: only the owners write. A finished task that is seen late delays the report.
+uint64_t Finished(const Scheduler &scheduler) noexcept {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < scheduler.Slots(); ++i)
+        sum += scheduler.workers[i].finished.load(kRelaxed);
+    return sum;
+}
+
+void ReportNoProgress(Scheduler &scheduler) noexcept {
+    const WaitGraph graph(scheduler, false);
+    ReportText text(scheduler.memory, graph);
+    text.Add("no task has ended for %u ms, and %llu are pending",
+             scheduler.options.watchdogMilliseconds,
+             static_cast<unsigned long long>(PendingTasks(scheduler)));
+    AddRunning(text, scheduler);
+    if (CountStuck(graph) != 0) text.Add("; waiting: ");
+    AddWaiters(text, scheduler, graph);
+    ReportTextOnce(scheduler, ReportCode::NoProgress,
+                   "Divide the task that runs, let calls that block run on BlockingCalls "
+                   "(weft/blocking/blocking_calls.h), or raise "
+                   "SchedulerOptions::watchdogMilliseconds.",
+                   text.Get());
+}
+
+void WatchdogThread(void *arg) {
+    Scheduler &scheduler = *static_cast<Scheduler *>(arg);
+    Watchdog &watchdog = scheduler.watchdog;
+    if (scheduler.options.threadName != nullptr) env::NameThread("weft watchdog", 0);
+    const uint64_t lasts = uint64_t{scheduler.options.watchdogMilliseconds} * 1'000'000;
+    uint64_t finished = Finished(scheduler);
+    uint64_t since = env::Now();
+    for (;;) {
+        // The unpark comes after `ends`. acquire is in the Parker.
+        if (watchdog.parker.ParkUntil(env::Now() + lasts / 4) && watchdog.ends.load(kRelaxed))
+            return;
+        const uint64_t now = env::Now();
+        const uint64_t seen = Finished(scheduler);
+        if (seen != finished || PendingTasks(scheduler) == 0 || AllAsleep(scheduler)) {
+            finished = seen;
+            since = now;
+        } else if (now - since >= lasts) {
+            return ReportNoProgress(scheduler);
+        }
+    }
+}
+
+}  // namespace
+
+bool StartWatchdog(Scheduler &scheduler) noexcept {
+    if (scheduler.options.watchdogMilliseconds == 0) return true;
+    Watchdog &watchdog = scheduler.watchdog;
+    watchdog.isRunning =
+        watchdog.thread.Start(WatchdogThread, &scheduler, scheduler.options.threadStackBytes);
+    return watchdog.isRunning;
+}
+
+void EndWatchdog(Scheduler &scheduler) noexcept {
+    Watchdog &watchdog = scheduler.watchdog;
+    if (!watchdog.isRunning) return;
+    watchdog.ends.store(true, kRelaxed);  // published by Unpark
+    watchdog.parker.Unpark();
+    watchdog.thread.Join();
+    watchdog.isRunning = false;
+}
+
+}  // namespace weft::internal

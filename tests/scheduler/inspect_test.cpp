@@ -1,0 +1,506 @@
+#include "weft/inspect.h"
+
+#include "support/failing_allocation.h"
+#include "support/scheduler_run.h"
+#include "support/spin.h"
+#include "weft/external_work.h"
+#include "weft/time.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+using namespace std::chrono_literals;
+
+namespace {
+
+// What DescribeWaiters tells, by the names of the tasks.
+struct Told {
+    std::map<std::string, Waiter> byName;
+    std::vector<WaitCause> order;
+    uint32_t external = 0;
+
+    static void Tell(const Waiter &waiter, void *user) {
+        Told &self = *static_cast<Told *>(user);
+        self.order.push_back(waiter.cause);
+        if (waiter.isExternal) {
+            ++self.external;
+        } else {
+            self.byName[waiter.task != nullptr ? waiter.task : "unnamed"] = waiter;
+        }
+    }
+};
+
+Told Describe(TaskScheduler &scheduler) {
+    Told told;
+    const uint32_t count = DescribeWaiters(scheduler, Told::Tell, &told);
+    CHECK(count == told.order.size());
+    return told;
+}
+
+std::string ByTask(const Waiter &waiter) { return waiter.byTask != nullptr ? waiter.byTask : "-"; }
+
+// Waits until `count` tasks wait, then returns what they wait for.
+Told DescribeWhen(TaskScheduler &scheduler, uint32_t count) {
+    Told told;
+    const bool waits = test::YieldUntil(scheduler, [&] {
+        told = Told();
+        return DescribeWaiters(scheduler, Told::Tell, &told) == count;
+    });
+    CHECK(waits);
+    return told;
+}
+
+// Names of the members of a circle, in the order of the waits, from the first one in the order of
+// names. "" if it is no circle.
+std::string CircleOf(const Told &told) {
+    std::string names, first, at;
+    for (const auto &[name, waiter] : told.byName) {
+        if (waiter.cause == WaitCause::Circle && first.empty()) first = at = name;
+    }
+    for (size_t i = 0; i <= told.byName.size() && !first.empty(); ++i) {
+        names += at + " ";
+        const auto next = told.byName.find(ByTask(told.byName.at(at)));
+        if (next == told.byName.end() || next->second.cause != WaitCause::Circle) return "";
+        if (next->first == first) return names;
+        at = next->first;
+    }
+    return "";
+}
+
+}  // namespace
+
+TEST_CASE("inspect: causes of waits while the host runs", "[inspect]") {
+    for (const uint32_t workers : {1u, 3u}) {
+        INFO(workers << " workers");
+        test::Runner runner(test::Options(workers));
+        CHECK(runner.Run([](TaskScheduler &scheduler) {
+            // "lowers a" waits for b, "lowers b" for c, "lowers c" for a. The host holds a unit of
+            // each counter, so that no wait ends before all have begun. It keeps that of b.
+            Counter a(1), b(4), c(1), host(1), root(1), sleeper(1), others;
+            const auto waitsFor = [](Counter &counter, uint32_t value = 0) {
+                return [&counter, value](TaskScheduler &running, uint32_t) {
+                    running.WaitForCounter(&counter, value);
+                };
+            };
+            test::Batch forA(1, waitsFor(a)), forB(1, waitsFor(b, 3)), forC(1, waitsFor(c));
+            test::Batch forHost(1, waitsFor(host)), forRoot(1, waitsFor(root));
+            test::Batch forSleeper(1, waitsFor(sleeper));
+            Counter over(1);
+            test::Batch sleeps(1, [&](TaskScheduler &running, uint32_t) {
+                CHECK(WaitForCounterFor(running, &over, 1h));
+            });
+            uint32_t waiting = 0;
+            Told told;
+            // The task waits before the next one is there. So no task runs on top of another one.
+            const auto add = [&](const test::Batch &task, Counter *counter, const char *name) {
+                scheduler.AddTask(task[0], counter, test::Named(name));
+                told = DescribeWhen(scheduler, ++waiting);
+            };
+            add(forB, &a, "lowers a");
+            add(forHost, &b, "before b");
+            add(forC, &b, "lowers b");
+            add(forHost, &b, "after b");
+            add(forA, &c, "lowers c");
+            add(forA, &others, "behind a");
+            add(forHost, &root, "root");
+            add(sleeps, &root, "beside root");
+            add(forRoot, &others, "behind root");
+            add(sleeps, &sleeper, "sleeper");
+            add(forSleeper, &others, "for sleeper");
+            for (Counter *counter : {&a, &c, &sleeper, &root}) scheduler.DecrementCounter(counter);
+            told = Describe(scheduler);
+            const auto at = [&](const char *name) {
+                const auto found = told.byName.find(name);
+                return found != told.byName.end() ? found->second : Waiter();
+            };
+            CHECK(CircleOf(told) == "lowers a lowers b lowers c ");
+            CHECK(at("behind a").cause == WaitCause::Stuck);
+            CHECK(ByTask(at("behind a")) == "lowers a");
+            CHECK(at("behind a").counter == &a);
+            CHECK(at("root").cause == WaitCause::Nobody);
+            CHECK(ByTask(at("root")) == "-");
+            CHECK(at("root").byFiber == kAnyWorker);
+            CHECK(at("behind root").cause == WaitCause::Stuck);
+            CHECK(at("behind root").byFiber == at("root").fiber);
+            CHECK(at("sleeper").cause == WaitCause::Working);
+            CHECK(at("for sleeper").cause == WaitCause::Working);
+            CHECK(std::is_sorted(told.order.begin(), told.order.end()));
+            scheduler.DecrementCounter(&over);
+            scheduler.DecrementCounter(&b, 4);
+            scheduler.DecrementCounter(&host);
+            for (Counter *counter : {&a, &b, &c, &root, &sleeper, &others})
+                scheduler.WaitForCounter(counter);
+        }) == Status::Ok);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("inspect: a wait for a task that runs, and for one of several counters", "[inspect]") {
+    test::Runner runner(test::Options(2));
+    CHECK(runner.Run([](TaskScheduler &scheduler) {
+        Counter busy(1), all, gates[2] = {Counter(1), Counter(1)};
+        std::atomic<bool> over{false};
+        test::Batch runs(1, [&](TaskScheduler &, uint32_t) {
+            CHECK(test::SpinUntil([&] { return over.load(); }));
+        });
+        test::Batch waits(1,
+                          [&](TaskScheduler &running, uint32_t) { running.WaitForCounter(&busy); });
+        test::Batch any(1, [&](TaskScheduler &running, uint32_t) {
+            Counter *const counters[2] = {&gates[0], &gates[1]};
+            running.WaitForAny(2, counters);
+        });
+        scheduler.AddTask(any[0], &all, test::Named("any"));
+        scheduler.AddTask(waits[0], &all, test::Named("waits"));
+        CHECK(DescribeWhen(scheduler, 2).byName["waits"].cause == WaitCause::Nobody);
+        scheduler.AddTask(runs[0], &busy, test::Named("runs"));
+        Told told;
+        CHECK(test::SpinUntil([&] {
+            told = Describe(scheduler);
+            return ByTask(told.byName["waits"]) == "runs";
+        }));
+        CHECK(told.byName["waits"].cause == WaitCause::Working);
+        CHECK(told.byName["any"].cause == WaitCause::Unknown);
+        over = true;
+        scheduler.DecrementCounter(&busy);
+        scheduler.DecrementCounter(&gates[1]);
+        scheduler.WaitForCounter(&all);
+    }) == Status::Ok);
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("inspect: a task that waits for its own end, and one that leaves its own unit",
+          "[inspect]") {
+    test::Runner runner(test::Options(1));
+    CHECK(runner.Run([](TaskScheduler &scheduler) {
+        Counter own;
+        test::Batch self(1,
+                         [&](TaskScheduler &running, uint32_t) { running.WaitForCounter(&own); });
+        test::Batch one(1,
+                        [&](TaskScheduler &running, uint32_t) { running.WaitForCounter(&own, 1); });
+        scheduler.AddTask(one[0], &own, test::Named("one"));
+        scheduler.IncrementCounter(&own);
+        Told told = DescribeWhen(scheduler, 1);
+        CHECK(told.byName["one"].cause == WaitCause::Nobody);
+        scheduler.AddTask(self[0], &own, test::Named("self"));
+        scheduler.DecrementCounter(&own);
+        told = DescribeWhen(scheduler, 2);
+        CHECK(told.byName["self"].cause == WaitCause::Circle);
+        CHECK(told.byName["one"].cause == WaitCause::Circle);  // each waits for the other one
+        CHECK(ByTask(told.byName["one"]) == "self");
+        scheduler.DecrementCounter(&own, 2);  // the only worker runs this task
+        scheduler.IncrementCounter(&own, 2);
+        scheduler.WaitForCounter(&own);
+    }) == Status::Ok);
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("inspect: a task whose wait is over is no waiter", "[inspect]") {
+    test::Runner runner(test::Options(1));
+    CHECK(runner.Run([](TaskScheduler &scheduler) {
+        Counter gate(1), all;
+        test::Batch waits(3,
+                          [&](TaskScheduler &running, uint32_t) { running.WaitForCounter(&gate); });
+        scheduler.AddTasks(3, waits.Tasks(), &all);
+        DescribeWhen(scheduler, 3);
+        scheduler.DecrementCounter(&gate);
+        CHECK(Describe(scheduler).order.empty());  // the only worker runs this task
+        scheduler.WaitForCounter(&all);
+    }) == Status::Ok);
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("inspect: a waiting task that runs on top of another one", "[inspect]") {
+    test::Runner runner(test::Options(1));
+    CHECK(runner.Run([](TaskScheduler &scheduler) {
+        Counter gate(1), outer, all;
+        test::Batch inner(1,
+                          [&](TaskScheduler &running, uint32_t) { running.WaitForCounter(&gate); });
+        test::Batch parent(1, [&](TaskScheduler &running, uint32_t) {
+            running.AddTasksAndWait(1, inner.Tasks(), test::Named("inner"));
+        });
+        test::Batch forParent(
+            1, [&](TaskScheduler &running, uint32_t) { running.WaitForCounter(&outer); });
+        scheduler.AddTask(parent[0], &outer, test::Named("parent"));
+        CHECK(DescribeWhen(scheduler, 1).byName.count("inner") == 1);
+        scheduler.AddTask(forParent[0], &all, test::Named("for parent"));
+        const Told told = DescribeWhen(scheduler, 2);
+        CHECK(told.byName.at("inner").cause == WaitCause::Nobody);
+        CHECK(told.byName.at("inner").counter == &gate);
+        CHECK(told.byName.at("for parent").cause == WaitCause::Stuck);
+        CHECK(told.byName.at("for parent").byFiber == told.byName.at("inner").fiber);
+        scheduler.DecrementCounter(&gate);
+        scheduler.WaitForCounter(&outer);
+        scheduler.WaitForCounter(&all);
+    }) == Status::Ok);
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("inspect: the counter of a task on top of another one", "[inspect]") {
+    test::Runner runner(test::Options(1));
+    CHECK(runner.Run([](TaskScheduler &scheduler) {
+        Counter gate(1), children, all;
+        test::Batch child(1,
+                          [&](TaskScheduler &running, uint32_t) { running.WaitForCounter(&gate); });
+        test::Batch parent(1, [&](TaskScheduler &running, uint32_t) {
+            running.AddTask(child[0], &children, test::Named("child"));
+            running.WaitForCounter(&children);  // runs the child on this stack
+        });
+        test::Batch other(
+            1, [&](TaskScheduler &running, uint32_t) { running.WaitForCounter(&children); });
+        scheduler.AddTask(parent[0], &all, test::Named("parent"));
+        Told told = DescribeWhen(scheduler, 1);
+        CHECK(told.byName.count("child") == 1);
+        scheduler.AddTask(other[0], &all, test::Named("other"));
+        told = DescribeWhen(scheduler, 2);
+        CHECK(told.byName["other"].cause == WaitCause::Stuck);
+        CHECK(ByTask(told.byName["other"]) == "child");
+        scheduler.DecrementCounter(&gate);
+        scheduler.WaitForCounter(&all);
+    }) == Status::Ok);
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("inspect: a task waits for the one below it on the same stack", "[inspect]") {
+    test::Runner runner(test::Options(1));
+    CHECK(runner.Run([](TaskScheduler &scheduler) {
+        Counter outer(1), inner;
+        test::Batch top(
+            1, [&](TaskScheduler &running, uint32_t) { running.WaitForCounter(&outer, 1); });
+        test::Batch below(1, [&](TaskScheduler &running, uint32_t) {
+            running.AddTask(top[0], &inner, test::Named("top"));
+            running.WaitForCounter(&inner);  // runs it on this stack
+        });
+        scheduler.AddTask(below[0], &outer, test::Named("below"));
+        const Told told = DescribeWhen(scheduler, 1);
+        REQUIRE(told.byName.count("top") == 1);
+        CHECK(told.byName.at("top").cause == WaitCause::Circle);
+        CHECK(told.byName.at("top").byFiber == told.byName.at("top").fiber);
+        scheduler.DecrementCounter(&outer);
+        scheduler.WaitForCounter(&outer);
+    }) == Status::Ok);
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("inspect: external threads, attached threads, and queued tasks", "[inspect]") {
+    test::Runner runner(test::Options(1));
+    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    Counter gate(1);
+    std::thread external([&] { runner.scheduler.WaitForCounter(&gate); });
+    std::thread attached([&] {
+        CHECK(runner.scheduler.AttachThread() == Status::Ok);
+        runner.scheduler.WaitForCounter(&gate);
+        runner.scheduler.DetachThread();
+    });
+    {
+        const ExternalWork work(runner.scheduler);  // so that no stall is reported
+        Told told;
+        CHECK(test::SpinUntil([&] {
+            told = Describe(runner.scheduler);
+            return told.order.size() == 2;
+        }));
+        CHECK(told.external == 1);
+        CHECK(told.byName["unnamed"].fiber >= 128 + 32);  // not a fiber of the pool
+        CHECK(told.byName["unnamed"].cause == WaitCause::Unknown);
+        runner.scheduler.DecrementCounter(&gate);
+    }
+    external.join();
+    attached.join();
+    CHECK(test::SpinUntil([&] { return Describe(runner.scheduler).order.empty(); }));
+    runner.scheduler.Stop();
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("report Stalled: names circles, roots and what waits behind them", "[inspect][idle]") {
+    test::Runner runner(test::Options(2, 16, 2));
+    Counter a(1), b(2), gate(1), root(1);
+    std::thread external([&] {
+        CHECK(test::SpinUntil([&] { return runner.log.CountOf(ReportCode::Stalled) != 0; }));
+        runner.scheduler.DecrementCounter(&b, 2);
+        runner.scheduler.DecrementCounter(&gate);
+    });
+    test::Batch forA(1, [&](TaskScheduler &running, uint32_t) { running.WaitForCounter(&a); });
+    test::Batch forB(1, [&](TaskScheduler &running, uint32_t) { running.WaitForCounter(&b, 1); });
+    test::Batch forGate(1,
+                        [&](TaskScheduler &running, uint32_t) { running.WaitForCounter(&gate); });
+    test::Batch forRoot(5,
+                        [&](TaskScheduler &running, uint32_t) { running.WaitForCounter(&root); });
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter all;
+        scheduler.AddTask(forB[0], &a, test::Named("first"));
+        DescribeWhen(scheduler, 1);  // it waits before the next one is there
+        scheduler.AddTask(forA[0], &b, test::Named("second"));
+        scheduler.AddTask(forGate[0], &root, test::Named("root"));
+        DescribeWhen(scheduler, 3);
+        scheduler.AddTasks(5, forRoot.Tasks(), &all, test::Named("behind"));
+        DescribeWhen(scheduler, 8);
+        scheduler.DecrementCounter(&a);
+        scheduler.DecrementCounter(&root);
+        scheduler.WaitForCounter(&all);
+        scheduler.WaitForCounter(&a);
+        scheduler.WaitForCounter(&b);
+    }) == Status::Ok);
+    external.join();
+    const std::string what = runner.log.First(ReportCode::Stalled).what;
+    INFO(what);
+    const size_t circle = what.find("in a circle: fiber "),
+                 none = what.find("lowered by no task: ");
+    const size_t stuck = what.find("behind these: ");
+    CHECK(test::Names(what, "9 fibers wait: in a circle: "));
+    CHECK((circle < none && none < stuck && stuck < what.size()));
+    const std::string inCircle = what.substr(circle, none - circle);
+    CHECK(test::Names(inCircle, "'first' for counter "));
+    CHECK(test::Names(inCircle, "'second' for counter "));
+    CHECK(test::Names(what.substr(none, stuck - none), "'root' for counter "));
+    CHECK(test::Names(what.substr(stuck), "'behind'"));
+    CHECK(test::Names(what.substr(stuck), "'root'"));
+    CHECK(test::Names(what.substr(stuck), "'main' for counter "));
+}
+
+TEST_CASE("inspect: the counts of a scheduler and of its workers", "[inspect]") {
+    test::Runner runner(test::Options(1));
+    CHECK(runner.Run([](TaskScheduler &scheduler) {
+        const Statistics before = GetStatistics(scheduler);
+        CHECK(before.workers == 1);
+        CHECK(before.attachedThreads == 0);
+        CHECK(before.smallFibers == 128);
+        CHECK(before.largeFibers == 32);
+        CHECK(before.largeFibersInUse == 1);  // the main task
+        CHECK(before.largeFibersTouched == 1);
+        CHECK(before.pendingTasks == 1);
+        CHECK(before.total.submitted == 1);
+        Counter gate(1), counter;
+        test::Batch waits(10,
+                          [&](TaskScheduler &running, uint32_t) { running.WaitForCounter(&gate); });
+        scheduler.AddTasks(10, waits.Tasks(), &counter);
+        DescribeWhen(scheduler, 10);
+        const Statistics now = GetStatistics(scheduler);
+        CHECK(now.total.submitted == 11);
+        CHECK(now.pendingTasks == 11);
+        CHECK(now.smallFibersInUse == 10);
+        CHECK(now.smallFibersTouched >= 10);
+        CHECK(now.total.suspensions >= before.total.suspensions + 10);
+        scheduler.DecrementCounter(&gate);
+        scheduler.WaitForCounter(&counter);
+        test::Batch nothing(7, [](TaskScheduler &, uint32_t) {});
+        const uint64_t inlineRuns = GetStatistics(scheduler).total.inlineRuns;
+        scheduler.AddTasksAndWait(7, nothing.Tasks());
+        const Statistics after = GetStatistics(scheduler);
+        CHECK(after.total.finished == 17);
+        CHECK(after.pendingTasks == 1);
+        CHECK(after.smallFibersInUse == 0);
+        CHECK(after.total.inlineRuns > inlineRuns);
+        CHECK(after.total.inlineRuns <= inlineRuns + 7);
+        const WorkerStatistics worker = GetWorkerStatistics(scheduler, 0);
+        CHECK(worker.submitted == after.total.submitted);
+        CHECK(worker.finished == after.total.finished);
+        CHECK(worker.steals == 0);
+        CHECK(worker.wakes == 0);
+        CHECK(GetWorkerStatistics(scheduler, 1).submitted == 0);  // no thread is attached
+    }) == Status::Ok);
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("inspect: sleeps, wakes and steals are counted; tasks of external threads", "[inspect]") {
+    test::Runner runner(test::Options(2, 32, 4, IdlePolicy::Sleep));
+    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    const auto total = [&] { return GetStatistics(runner.scheduler).total; };
+    // both sleep
+    CHECK(test::SpinUntil([&] { return total().sleeps >= 2; }));
+    Counter counter;
+    // Each task runs only when the other one has begun. So the second worker steals one of them.
+    std::atomic<uint32_t> begun{0};
+    test::Batch meets(2, [&](TaskScheduler &, uint32_t) {
+        begun.fetch_add(1);
+        CHECK(test::SpinUntil([&] { return begun.load() == 2; }));
+    });
+    test::Batch submits(1, [&](TaskScheduler &running, uint32_t) {
+        running.AddTasks(2, meets.Tasks(), &counter);
+        running.WaitForCounter(&counter);
+    });
+    Counter all;
+    runner.scheduler.AddTask(submits[0], &all);
+    runner.scheduler.WaitForCounter(&all);
+    // A worker counts a task as finished after it has lowered the counter.
+    CHECK(test::SpinUntil([&] { return total().finished == 3; }));
+    const Statistics statistics = GetStatistics(runner.scheduler);
+    CHECK(statistics.submittedOutside == 1);
+    CHECK(statistics.total.submitted == 2);
+    CHECK(statistics.total.steals >= 1);
+    CHECK(statistics.total.wakes >= 1);
+    const WorkerStatistics first = GetWorkerStatistics(runner.scheduler, 0);
+    const WorkerStatistics second = GetWorkerStatistics(runner.scheduler, 1);
+    CHECK(first.finished + second.finished == 3);
+    runner.scheduler.Stop();
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("inspect: misuse is reported, and has no effect", "[inspect]") {
+    test::Runner runner(test::Options(1));
+    CHECK(GetStatistics(runner.scheduler).workers == 0);
+    CHECK(runner.log.CountOf(ReportCode::NotRunning) == 1);
+    CHECK(GetWorkerStatistics(runner.scheduler, 0).submitted == 0);
+    CHECK(DescribeWaiters(runner.scheduler, Told::Tell, nullptr) == 0);
+    CHECK(runner.log.CountOf(ReportCode::NotRunning) == 3);
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        CHECK(GetWorkerStatistics(scheduler, 9).submitted == 0);  // 1 worker and 8 slots
+        CHECK(runner.log.CountOf(ReportCode::BadOption) == 1);
+        CHECK(DescribeWaiters(scheduler, nullptr) == 0);
+        CHECK(runner.log.CountOf(ReportCode::NullTask) == 1);
+        const int64_t allocations = test::OutstandingAllocations();
+        for (int64_t i = 0; i < 3; ++i) {
+            const test::FailingAllocation failing(i, 1);
+            CHECK(DescribeWaiters(scheduler, Told::Tell, nullptr) == 0);
+            CHECK(failing.HasFailed());
+        }
+        CHECK(runner.log.CountOf(ReportCode::OutOfMemory) == 3);
+        CHECK(test::OutstandingAllocations() == allocations);
+    }) == Status::Ok);
+}
+
+TEST_CASE("watchdog: says nothing while tasks end, and ends with the run", "[inspect]") {
+    for (const uint32_t workers : {1u, 3u}) {
+        SchedulerOptions options = test::Options(workers);
+        options.watchdogMilliseconds = 60000;
+        test::Runner runner(options);
+        for (int i = 0; i < 3; ++i) {
+            CHECK(runner.Run([](TaskScheduler &scheduler) {
+                test::Batch nothing(20, [](TaskScheduler &, uint32_t) {});
+                scheduler.AddTasksAndWait(20, nothing.Tasks());
+            }) == Status::Ok);
+        }
+        CHECK(runner.log.Text() == "");
+    }
+    SchedulerOptions options = test::Options(1);
+    options.watchdogMilliseconds = 600001;
+    test::Runner runner(options);
+    CHECK(runner.scheduler.Start() == Status::BadOption);
+    CHECK(test::Names(runner.log.First(ReportCode::BadOption).what, "watchdogMilliseconds"));
+}
+
+TEST_CASE("watchdog: names the task that does not end", "[inspect]") {
+    SchedulerOptions options = test::Options(1);
+    options.watchdogMilliseconds = 1;
+    test::Runner runner(options);
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter counter;
+        test::Batch spins(1, [&](TaskScheduler &, uint32_t) {
+            CHECK(test::SpinUntil([&] { return runner.log.CountOf(ReportCode::NoProgress) != 0; }));
+        });
+        scheduler.AddTask(spins[0], &counter, test::Named("spins"));
+        scheduler.Yield();
+        scheduler.WaitForCounter(&counter);
+    }) == Status::Ok);
+    const test::LoggedReport report = runner.log.First(ReportCode::NoProgress);
+    CHECK(test::Names(report.what, "no task has ended for 1 ms, and 2 are pending"));
+    CHECK(test::Names(report.what, "'spins'"));
+    CHECK(test::Names(report.hint, "Divide the task that runs"));
+    CHECK(runner.log.CountOf(ReportCode::NoProgress) == 1);
+}
