@@ -90,6 +90,10 @@ struct ThreadHooks {
     void (*onStop)(uint32_t worker, void *user) = nullptr;   ///< The thread is about to end.
 };
 
+// Tracy.hpp has a macro FrameMark.
+#pragma push_macro("FrameMark")
+#undef FrameMark
+
 /// What a TraceEvent says. The table in include/weft/README.md lists the fields that each kind
 /// sets.
 enum class TraceKind : uint8_t {
@@ -117,6 +121,8 @@ enum class TraceKind : uint8_t {
     CounterName,  ///< NameCounter has been called.
 };
 inline constexpr uint32_t kTraceKinds = 22;
+
+#pragma pop_macro("FrameMark")
 
 /// The argument of the trace hook. A field that does not apply is 0 or null.
 struct TraceEvent {
