@@ -40,10 +40,11 @@ inline namespace tracy_enabled {
 
 /// Passes the events of one scheduler on to Tracy.
 ///
-/// Tracy reads names until the program ends, so the object must live that long. It never frees
-/// what it allocates, each when it is needed for the first time: 24 KiB for every 256 fibers, a
-/// copy of each name of a task, and room for the zones of a fiber. So it allocates nothing in the
-/// steady state. If there is no memory, the process ends. It takes no lock; Tracy does.
+/// Tracy reads names until the program ends, so the object must live that long, and never frees
+/// what it allocates. It allocates when a fiber runs a task for the first time, when a fiber holds
+/// more than 8 tasks on top of each other and more than ever before, and for each new name of a
+/// task. So it allocates nothing in the steady state. If there is no memory, the process ends. It
+/// takes no lock, but Tracy does.
 class TracyTrace {
 public:
     TracyTrace() = default;
@@ -147,8 +148,9 @@ private:
     }
 
     void BeginTask(const TraceEvent &event) {
-        const TracyCZoneCtx zone = ___tracy_emit_zone_begin(LocationOf(event), 1);
-        FiberAt(event.fiber).zones.push_back(zone);
+        std::vector<TracyCZoneCtx> &zones = FiberAt(event.fiber).zones;
+        zones.reserve(8);  // has an effect once; deeper fibers grow as they need it
+        zones.push_back(___tracy_emit_zone_begin(LocationOf(event), 1));
     }
 
     void EndTask(const TraceEvent &event) {
