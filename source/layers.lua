@@ -6,6 +6,7 @@
 --
 -- Angle brackets are for the C++ standard library. Only platform/ includes headers of the operating
 -- system, of Boost and of the compiler. topology/ is a library of its own, and includes hwloc.
+-- tracy.h includes Tracy's header if the program defines TRACY_ENABLE.
 
 local below = { "weft/", "platform/", "containers/", "core/" }
 local door = "scheduler/api/internal_api.h"  -- what the parts above the scheduler may use of it
@@ -23,6 +24,7 @@ end
 
 local layers = {
     ["include/weft/"]            = { "weft/" },
+    ["include/weft/trace/tracy.h"] = { "weft/", "<tracy/TracyC.h>" },
     ["source/platform/"]         = { "weft/", "platform/", "simulator/env_simulator.h", "relacy/env_relacy.h" },
     ["source/containers/"]       = { "weft/task.h", "platform/compiler.h", "platform/env.h", "platform/memory.h", "platform/backoff.h", "containers/" },
     ["source/core/"]             = { "weft/", "platform/", "containers/", "core/" },
@@ -61,10 +63,13 @@ local function complaint(layer, bracket, include)
     end
 end
 
+-- A file may be a layer inside of that of its folder.
 local function layerOf(file)
+    local found
     for layer in pairs(layers) do
-        if file:startswith(layer) then return layer end
+        if file:startswith(layer) and (not found or #layer > #found) then found = layer end
     end
+    return found
 end
 
 local function eachInclude(file, act)

@@ -54,7 +54,7 @@ const char *OtherOf(const Event &event) {
             return "worker";
         case TraceKind::TakeInbox:
             return "count";
-        case TraceKind::FrameMark:
+        case TraceKind::Frame:
             return "frame";
         default:
             return nullptr;

@@ -504,7 +504,7 @@ private:
                 m_slots[event.other].wokenAt = event.ns;
                 m_slots[event.other].wokenBy = actor;
                 return;
-            case TraceKind::FrameMark:
+            case TraceKind::Frame:
                 m_marks.push_back({event.other, actor, 0, event.ns});
                 return;
             case TraceKind::CounterName:

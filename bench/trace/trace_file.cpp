@@ -427,7 +427,7 @@ const char *NameOf(TraceKind kind) {
         "TaskBegin", "TaskEnd", "FiberSwitch", "Submit",     "Wait",      "Resume",
         "Park",      "Unpark",  "Satisfied",   "Ready",      "Increment", "Decrement",
         "Deadline",  "Yield",   "Wake",        "TakeInbox",  "Attach",    "Detach",
-        "CallBegin", "CallEnd", "FrameMark",   "CounterName"};
+        "CallBegin", "CallEnd", "Frame",       "CounterName"};
     static_assert(std::size(kNames) == weft::kTraceKinds, "one for each kind");
     return kNames[static_cast<uint32_t>(kind)];
 }

@@ -113,7 +113,7 @@ enum class TraceKind : uint8_t {
     Detach,       ///< The thread is about to detach.
     CallBegin,    ///< A blocking call begins on a thread of BlockingCalls. (1)
     CallEnd,      ///< The blocking call has returned. (1)
-    FrameMark,    ///< MarkFrame has been called, or a frame of a FramePipeline ends.
+    Frame,        ///< MarkFrame has been called, or a frame of a FramePipeline ends.
     CounterName,  ///< NameCounter has been called.
 };
 inline constexpr uint32_t kTraceKinds = 22;

@@ -24,7 +24,7 @@ void MarkFrame(TaskScheduler &scheduler, uint32_t frame) noexcept {
     TraceEvent event{};
     event.count = frame;
     event.ticks = env::Ticks();
-    EmitFrom(scheduler, TraceKind::FrameMark, event);
+    EmitFrom(scheduler, TraceKind::Frame, event);
     if (Recorder *const recorder = RecorderOf(scheduler))
         LookAtBudget(*recorder, frame, event.ticks);
 }

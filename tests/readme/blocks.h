@@ -118,6 +118,23 @@ void End(uint32_t fiber);
 void Switch(uint32_t worker, uint32_t fiber, uint32_t otherFiber);
 }  // namespace profiler
 
+// ThreadEvents: from the headers of the profilers
+inline constexpr uint32_t PERFORMANCEAPI_DEFAULT_COLOR = ~0u;
+void PerformanceAPI_BeginEvent(const char *id, const char *data, uint32_t color);
+void PerformanceAPI_EndEvent();
+inline constexpr uint64_t PIX_COLOR_DEFAULT = 0;
+void PIXBeginEvent(uint64_t color, const char *format, const char *argument);
+void PIXEndEvent();
+struct __itt_domain;
+struct __itt_id {};
+struct __itt_string_handle;
+inline constexpr __itt_id __itt_null{};
+__itt_domain *__itt_domain_create(const char *name);
+__itt_string_handle *__itt_string_handle_create(const char *name);
+void __itt_task_begin(const __itt_domain *domain, __itt_id task, __itt_id parent,
+                      __itt_string_handle *name);
+void __itt_task_end(const __itt_domain *domain);
+
 // Visit
 struct TreeNode {
     TreeNode *left, *right;

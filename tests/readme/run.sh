@@ -22,7 +22,7 @@ fail() { # what
 }
 
 mapfile -t documents < <(find . -name '*.md' -not -path './.*' -not -path './build/*' | sed 's|^\./||' | sort)
-mapfile -t with_blocks < <(printf '%s\n' "${documents[@]}" | grep -E '^((include/weft/|bench/)?README\.md|samples/.*)$')
+mapfile -t with_blocks < <(printf '%s\n' "${documents[@]}" | grep -E '^((include/weft/(trace/)?|bench/)?README\.md|samples/.*)$')
 
 # ---- blocks
 

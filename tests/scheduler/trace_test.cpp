@@ -193,7 +193,7 @@ TEST_CASE("trace: waits that return at once, changes by hand, yields and marks",
     CHECK((only(TraceKind::Satisfied).event.count == 2 &&
            only(TraceKind::Satisfied).event.counter == &counter));
     CHECK(trace.CountOf(TraceKind::Yield) == 1);
-    CHECK(only(TraceKind::FrameMark).event.count == 7);
+    CHECK(only(TraceKind::Frame).event.count == 7);
 }
 
 TEST_CASE("trace: external threads have events of their own", "[trace]") {
@@ -229,7 +229,7 @@ TEST_CASE("trace: external threads have events of their own", "[trace]") {
             logged.kind == TraceKind::Satisfied)
             CHECK(logged.event.counter == &counter);
     }
-    // Submit, Wake, Wait, Resume, Satisfied, FrameMark, and Wakes by Stop
+    // Submit, Wake, Wait, Resume, Satisfied, Frame, and Wakes by Stop
     CHECK(external >= 6);
     CHECK(threads.size() == 1);
     const auto woken = trace.Events(TraceKind::Wake);
@@ -296,7 +296,7 @@ TEST_CASE("report InHook: a hook submits in an event of an external thread", "[t
     static std::atomic<uint32_t> ran{0};
     ran.store(0);
     SchedulerOptions options = test::Options(1);
-    options.trace.kinds = TraceHooks::Bit(TraceKind::FrameMark);
+    options.trace.kinds = TraceHooks::Bit(TraceKind::Frame);
     options.trace.event = [](const TraceEvent &, void *) {
         running->AddTask({[](TaskScheduler *, void *) { ran.fetch_add(1); }, nullptr});
     };

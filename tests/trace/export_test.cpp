@@ -371,7 +371,7 @@ TEST_CASE("text: a line for each event", "[export]") {
           static_cast<ptrdiff_t>(recording.events.size()));
     CHECK(text.find("      0.003000 ms  worker     0  Submit       on fiber 5  task 11  "
                     "counter 0x91  count 2  b\n") != std::string::npos);
-    CHECK(text.find("thread    77  FrameMark    frame 7\n") != std::string::npos);
+    CHECK(text.find("thread    77  Frame        frame 7\n") != std::string::npos);
     CHECK(text.find("TaskBegin    on fiber 7  task 11  stolen from worker 0  b\n") !=
           std::string::npos);
 }

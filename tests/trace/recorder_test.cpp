@@ -171,7 +171,7 @@ TEST_CASE("Recorder: without a hook it keeps the same kinds of events", "[trace]
     CHECK(counts[static_cast<uint32_t>(TraceKind::TaskEnd)] + next == 301);
     CHECK(begins.size() == 301);
     CHECK(counts[static_cast<uint32_t>(TraceKind::Submit)] == 1);
-    CHECK(counts[static_cast<uint32_t>(TraceKind::FrameMark)] == 1);
+    CHECK(counts[static_cast<uint32_t>(TraceKind::Frame)] == 1);
     CHECK(counts[static_cast<uint32_t>(TraceKind::Satisfied)] >= 30);
 }
 
@@ -194,7 +194,7 @@ TEST_CASE("Recorder: a full ring keeps the newest records", "[trace][recorder]")
     // the end of the main task comes last, but for what the worker does until it ends
     bool ended = false;
     for (const TraceRecord &record : ring)
-        ended = ended || KindOf(record) == static_cast<uint32_t>(TraceKind::FrameMark);
+        ended = ended || KindOf(record) == static_cast<uint32_t>(TraceKind::Frame);
     CHECK(ended);
     for (size_t i = 1; i < ring.size(); ++i) CHECK(ring[i].words[0] >= ring[i - 1].words[0]);
 }

@@ -349,7 +349,7 @@ TEST_CASE("a recorded run is read, with all that its tasks did", "[trace_file]")
             CHECK(event.counter != 0);
         }
         if (event.kind == TraceKind::CounterName) CHECK(recording.names[event.name] == "marks");
-        if (event.kind == TraceKind::FrameMark) CHECK(event.other == 7);
+        if (event.kind == TraceKind::Frame) CHECK(event.other == 7);
     }
     CHECK(begun == 300);
     CHECK(ended == 300);
@@ -406,7 +406,7 @@ TEST_CASE("records that are overwritten while they are written leave a gap that 
         uint32_t frames = 0, last = 0;
         bool inOrder = true;
         for (const trace::Event &event : recording.events) {
-            if (event.kind != TraceKind::FrameMark) continue;
+            if (event.kind != TraceKind::Frame) continue;
             inOrder = inOrder && (frames == 0 || event.other == last + 1);
             last = event.other;
             ++frames;

@@ -52,7 +52,7 @@ public:
         Add(ring, us, weft::TraceKind::Ready, fiber, other, counter);
     }
     void Frame(uint32_t ring, double us, uint32_t fiber, uint32_t number) {
-        Add(ring, us, weft::TraceKind::FrameMark, fiber, number);
+        Add(ring, us, weft::TraceKind::Frame, fiber, number);
     }
 
     /// Any record.

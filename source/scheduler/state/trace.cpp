@@ -17,7 +17,7 @@ constexpr uint32_t kMaySubmit =
     TraceHooks::Bit(TraceKind::Submit) | TraceHooks::Bit(TraceKind::Wait) |
     TraceHooks::Bit(TraceKind::Resume) | TraceHooks::Bit(TraceKind::Yield) |
     TraceHooks::Bit(TraceKind::Attach) | TraceHooks::Bit(TraceKind::Detach) |
-    TraceHooks::Bit(TraceKind::FrameMark) | TraceHooks::Bit(TraceKind::CounterName);
+    TraceHooks::Bit(TraceKind::Frame) | TraceHooks::Bit(TraceKind::CounterName);
 
 // A hook may keep data for each worker. The race finder must not report accesses to it.
 void Call(const TraceHooks &hooks, const TraceEvent &event) noexcept {
