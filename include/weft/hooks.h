@@ -96,7 +96,10 @@ enum class TraceKind : uint8_t {
     TaskBegin,    ///< A task begins.
     TaskEnd,      ///< A task has ended.
     FiberSwitch,  ///< The worker is about to switch to another fiber. (1)
-    Submit,       ///< Tasks are being submitted. They begin after this event.
+    /// Tasks are being submitted. They begin after this event. For a task of AddTaskAfter or
+    /// AddTaskAt it comes only when the counter has dropped or the time has come. In this case the
+    /// hook must not submit tasks.
+    Submit,
     Wait,         ///< A wait begins that suspends its fiber, or blocks its external thread.
     Resume,       ///< The fiber or external thread continues after its wait.
     Park,         ///< The worker is about to sleep. (1)

@@ -6,7 +6,8 @@
 //     overlay.Print("%u of %u fibers", now.smallFibersInUse, now.smallFibers);
 //
 //     weft::DescribeWaiters(*scheduler, [](const weft::Waiter &waiter, void *) {
-//         if (waiter.cause == weft::WaitCause::Nobody) Log("%s waits for ever", waiter.task);
+//         const char *name = waiter.task != nullptr ? waiter.task : "a task without a name";
+//         if (waiter.cause == weft::WaitCause::Cycle) engine::Log("deadlock", name);
 //     });
 #pragma once
 
@@ -18,11 +19,13 @@
 
 namespace weft {
 
-/// What one worker or attached thread has done since the run began.
+/// What one worker or attached thread has done since the run began. A thread that attaches later
+/// may continue the counts of one that has detached.
 struct WorkerStatistics {
-    uint64_t submitted = 0;  ///< Tasks that were submitted on it.
+    uint64_t submitted = 0;  ///< Tasks that were submitted by code that ran on it.
     uint64_t finished = 0;   ///< Tasks that have finished on it.
-    /// How often it ran a task, or part of a batch, on the stack of a task that waited for it.
+    /// How often a waiting task ran a task that it waited for, or a part of a batch, on its own
+    /// stack.
     uint64_t inlineRuns = 0;
     uint64_t suspensions = 0;  ///< How often a wait or Yield suspended a fiber on it.
     /// How often it took tasks or a ready fiber from another worker.
@@ -31,71 +34,84 @@ struct WorkerStatistics {
     uint64_t wakes = 0;   ///< How often it woke another worker.
 };
 
-/// The state of a scheduler. Times and tasks of a moment: while tasks run, the figures need not
-/// belong to the same moment.
+/// The state of a scheduler. While tasks run, the figures may come from slightly different moments.
 struct Statistics {
-    WorkerStatistics total;         ///< The sums over all workers and attached threads.
-    uint64_t submittedOutside = 0;  ///< Tasks that external threads have submitted.
+    /// The sums over all workers and attached threads, also those that have detached.
+    WorkerStatistics total;
+    uint64_t submittedOutside = 0;  ///< Tasks of external threads. `total` does not count them.
     uint64_t pendingTasks = 0;      ///< Tasks that have been submitted and have not finished.
     uint32_t workers = 0;           ///< As TaskScheduler::WorkerCount.
-    uint32_t attachedThreads = 0;
-    uint32_t smallFibers = 0;         ///< The number of fibers in the pool.
-    uint32_t smallFibersInUse = 0;    ///< How many run or hold a task.
-    uint32_t smallFibersTouched = 0;  ///< How many have been used in this run; never fewer than
-                                      ///< were in use at the same time.
-    uint32_t largeFibers = 0;
-    uint32_t largeFibersInUse = 0;
-    uint32_t largeFibersTouched = 0;
+    uint32_t attachedThreads = 0;   ///< Threads that are attached now.
+    uint32_t smallFibers = 0;       ///< Small fibers in the pool.
+    /// Small fibers with a task that runs or waits. A worker that looks for work also uses one.
+    uint32_t smallFibersInUse = 0;
+    /// Small fibers that have been used in this run: an upper bound of the most that were in use at
+    /// the same time.
+    uint32_t smallFibersTouched = 0;
+    uint32_t largeFibers = 0;         ///< The same for large fibers.
+    uint32_t largeFibersInUse = 0;    ///< The same for large fibers.
+    uint32_t largeFibersTouched = 0;  ///< The same for large fibers.
 };
 
-/// Returns the state of the scheduler. Reads the fibers and workers one by one, without a lock and
-/// without an effect on them.
+/// Returns the state of the scheduler.
 ///
-/// All figures are 0 after a report (NotRunning). Thread-safe while the scheduler runs.
+/// Reads the fibers and workers one by one, without a lock and without an effect on them: with a
+/// few hundred fibers this takes a few microseconds. If the scheduler does not run, reports
+/// NotRunning and returns zeros. Thread-safe while the scheduler runs.
 WEFT_API Statistics GetStatistics(TaskScheduler &scheduler) noexcept;
 
-/// Returns what a worker has done. `worker`: its index, or that of an attached thread.
+/// Returns what a worker has done. `worker`: the index of a worker or of an attached thread
+/// (TaskScheduler::CurrentWorker).
 ///
-/// A slot to which no thread has been attached has zeros; so has a call after a report (BadOption,
-/// NotRunning). Thread-safe while the scheduler runs.
+/// Returns zeros for an index that no thread has had yet. Reports BadOption for an index that no
+/// thread can have, and NotRunning, and returns zeros then. Thread-safe while the scheduler runs.
 WEFT_API WorkerStatistics GetWorkerStatistics(TaskScheduler &scheduler, uint32_t worker) noexcept;
 
-/// Why a wait has not ended yet.
+/// Why a wait has not ended yet. weft knows that a task will decrement a counter if the task was
+/// submitted with this counter. It does not know what a task or a thread will do by itself: call
+/// DecrementCounter, or unlock a mutex.
 enum class WaitCause : uint8_t {
-    /// The task waits for itself: a circle of tasks, of which each waits for a counter that the
-    /// next one will decrement.
-    Circle,
-    /// No task decrements the counter. It is one that the host decrements, or belongs to an object
-    /// of weft/sync/ that nobody sets or unlocks; or something has been forgotten.
+    /// A deadlock: each task of a cycle waits for a counter that the next task would decrement.
+    Cycle,
+    /// No task decrements the counter. Code must decrement it, or set, unlock or release the object
+    /// of weft/sync/ that it belongs to. If no code will, something has been forgotten.
     Nobody,
-    Stuck,    ///< The tasks that decrement the counter wait themselves, and cannot continue.
-    Unknown,  ///< Queued tasks, deferred tasks or ExternalWork may end the wait.
-    Working   ///< Tasks that run or can continue will end the wait; or a deadline will.
+    /// The tasks that would decrement the counter wait, too, and cannot continue. The task is not
+    /// part of a cycle.
+    Stuck,
+    /// weft cannot tell: queued tasks, deferred tasks or ExternalWork may end the wait, or the task
+    /// waits for one of several counters.
+    Unknown,
+    /// The tasks that decrement the counter run, or can continue; or the wait has a deadline.
+    Working
 };
 
 /// A task or a thread that waits.
 struct Waiter {
-    /// The fiber of the task, as TaskScheduler::CurrentFiber; kAnyWorker for an external thread.
+    /// The fiber, as in TaskScheduler::CurrentFiber; kAnyWorker for an external thread.
     uint32_t fiber = kAnyWorker;
     WaitCause cause = WaitCause::Unknown;
     bool isExternal = false;  ///< True: an external thread waits in a call.
-    /// The name of the task (TaskOptions::name); null if it has none, and for a thread.
+    /// The name of the task (TaskOptions::name). Null if it has none, and for a thread.
     const char *task = nullptr;
-    /// What it waits for. Only to compare and print: the counter may be destroyed already.
+    /// What it waits for. Only to compare and to print: the counter may have been destroyed. A wait
+    /// for a time or for several counters has a counter inside of weft.
     const Counter *counter = nullptr;
-    /// A fiber whose task decrements the counter, and the name of its task. For Circle the next one
-    /// in the circle. kAnyWorker and null if there is none.
+    /// A fiber whose task decrements the counter, and the name of this task. For Cycle the next one
+    /// of the cycle. kAnyWorker and null if there is none.
     uint32_t byFiber = kAnyWorker;
     const char *byTask = nullptr;
 };
 
 /// Calls `tell(waiter, user)` for each task and thread that waits, and returns their number.
 ///
-/// The order is that of WaitCause: what cannot end by itself comes first. If all workers sleep, the
-/// causes are exact, as far as weft knows the tasks: it does not know which thread of the host will
-/// decrement a counter. While tasks run, each answer may be out of date, and the names of the tasks
-/// must live until the call returns. Takes memory from SchedulerOptions::memory for the call;
-/// reports OutOfMemory and returns 0 if there is none. Thread-safe while the scheduler runs.
+/// Tasks that sleep are among them. The order is that of WaitCause: waits that cannot end by
+/// themselves come first. If all workers sleep, the answer is consistent; while tasks run, each
+/// cause may be out of date. The names of tasks must stay valid until the call returns, also those
+/// of tasks that end meanwhile: use string literals. `tell` must not wait, and must not throw. The
+/// call takes memory from SchedulerOptions::memory until it returns. If there is none, it reports
+/// OutOfMemory and returns 0. Also returns 0 after a report of NotRunning or NullTask. Thread-safe
+/// while the scheduler runs.
 WEFT_API uint32_t DescribeWaiters(TaskScheduler &scheduler,
                                   void (*tell)(const Waiter &waiter, void *user),
                                   void *user = nullptr) noexcept;

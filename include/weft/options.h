@@ -136,9 +136,10 @@ struct SchedulerOptions {
     /// A queue whose oldest task or fiber has waited for this time gets a sixth of the workers'
     /// time. 1 to 60,000.
     uint32_t agingMilliseconds = 100;
-    /// If no task ends for this time, although tasks are pending and some worker is awake, weft
-    /// reports NoProgress: a task runs for too long, or blocks its thread. A thread of its own
-    /// looks four times in this time. 1 to 600,000; 0 = no such thread.
+    /// If no task ends for this time, although tasks are pending and a worker or attached thread is
+    /// awake, weft reports NoProgress, once a run. The usual cause is a task that runs for too long
+    /// or blocks its thread. A separate thread checks this four times in this time. 1 to 600,000;
+    /// 0 = no check.
     uint32_t watchdogMilliseconds = 0;
 };
 

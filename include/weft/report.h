@@ -53,7 +53,9 @@ enum class ReportCode : uint16_t {
     MemoryInUse,         ///< A tag of a TaggedHeap is freed while it is retained.
     MemoryLeaked,        ///< A TaggedHeap or a BlockPool is destroyed while its memory is in use.
     BrokenInvariant,     ///< An error in weft itself, or memory of weft was overwritten.
-    NoProgress,          ///< No task has ended for watchdogMilliseconds. Reported once a run.
+    /// No task has ended for watchdogMilliseconds, although tasks are pending and a worker or
+    /// attached thread is awake. Reported once a run.
+    NoProgress,
 };
 
 /// One report. The strings live until onReport returns.

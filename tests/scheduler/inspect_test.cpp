@@ -58,17 +58,17 @@ Told DescribeWhen(TaskScheduler &scheduler, uint32_t count) {
     return told;
 }
 
-// Names of the members of a circle, in the order of the waits, from the first one in the order of
-// names. "" if it is no circle.
-std::string CircleOf(const Told &told) {
+// Names of the members of a cycle, in the order of the waits, from the first one in the order of
+// names. "" if it is no cycle.
+std::string CycleOf(const Told &told) {
     std::string names, first, at;
     for (const auto &[name, waiter] : told.byName) {
-        if (waiter.cause == WaitCause::Circle && first.empty()) first = at = name;
+        if (waiter.cause == WaitCause::Cycle && first.empty()) first = at = name;
     }
     for (size_t i = 0; i <= told.byName.size() && !first.empty(); ++i) {
         names += at + " ";
         const auto next = told.byName.find(ByTask(told.byName.at(at)));
-        if (next == told.byName.end() || next->second.cause != WaitCause::Circle) return "";
+        if (next == told.byName.end() || next->second.cause != WaitCause::Cycle) return "";
         if (next->first == first) return names;
         at = next->first;
     }
@@ -121,7 +121,7 @@ TEST_CASE("inspect: causes of waits while the host runs", "[inspect]") {
                 const auto found = told.byName.find(name);
                 return found != told.byName.end() ? found->second : Waiter();
             };
-            CHECK(CircleOf(told) == "lowers a lowers b lowers c ");
+            CHECK(CycleOf(told) == "lowers a lowers b lowers c ");
             CHECK(at("behind a").cause == WaitCause::Stuck);
             CHECK(ByTask(at("behind a")) == "lowers a");
             CHECK(at("behind a").counter == &a);
@@ -192,8 +192,8 @@ TEST_CASE("inspect: a task that waits for its own end, and one that leaves its o
         scheduler.AddTask(self[0], &own, test::Named("self"));
         scheduler.DecrementCounter(&own);
         told = DescribeWhen(scheduler, 2);
-        CHECK(told.byName["self"].cause == WaitCause::Circle);
-        CHECK(told.byName["one"].cause == WaitCause::Circle);  // each waits for the other one
+        CHECK(told.byName["self"].cause == WaitCause::Cycle);
+        CHECK(told.byName["one"].cause == WaitCause::Cycle);  // each waits for the other one
         CHECK(ByTask(told.byName["one"]) == "self");
         scheduler.DecrementCounter(&own, 2);  // the only worker runs this task
         scheduler.IncrementCounter(&own, 2);
@@ -281,7 +281,7 @@ TEST_CASE("inspect: a task waits for the one below it on the same stack", "[insp
         scheduler.AddTask(below[0], &outer, test::Named("below"));
         const Told told = DescribeWhen(scheduler, 1);
         REQUIRE(told.byName.count("top") == 1);
-        CHECK(told.byName.at("top").cause == WaitCause::Circle);
+        CHECK(told.byName.at("top").cause == WaitCause::Cycle);
         CHECK(told.byName.at("top").byFiber == told.byName.at("top").fiber);
         scheduler.DecrementCounter(&outer);
         scheduler.WaitForCounter(&outer);
@@ -318,7 +318,7 @@ TEST_CASE("inspect: external threads, attached threads, and queued tasks", "[ins
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("report Stalled: names circles, roots and what waits behind them", "[inspect][idle]") {
+TEST_CASE("report Stalled: names cycles, roots and what waits behind them", "[inspect][idle]") {
     test::Runner runner(test::Options(2, 16, 2));
     Counter a(1), b(2), gate(1), root(1);
     std::thread external([&] {
@@ -350,14 +350,13 @@ TEST_CASE("report Stalled: names circles, roots and what waits behind them", "[i
     external.join();
     const std::string what = runner.log.First(ReportCode::Stalled).what;
     INFO(what);
-    const size_t circle = what.find("in a circle: fiber "),
-                 none = what.find("lowered by no task: ");
+    const size_t cycle = what.find("in a cycle: fiber "), none = what.find("lowered by no task: ");
     const size_t stuck = what.find("behind these: ");
-    CHECK(test::Names(what, "9 fibers wait: in a circle: "));
-    CHECK((circle < none && none < stuck && stuck < what.size()));
-    const std::string inCircle = what.substr(circle, none - circle);
-    CHECK(test::Names(inCircle, "'first' for counter "));
-    CHECK(test::Names(inCircle, "'second' for counter "));
+    CHECK(test::Names(what, "9 fibers wait: in a cycle: "));
+    CHECK((cycle < none && none < stuck && stuck < what.size()));
+    const std::string inCycle = what.substr(cycle, none - cycle);
+    CHECK(test::Names(inCycle, "'first' for counter "));
+    CHECK(test::Names(inCycle, "'second' for counter "));
     CHECK(test::Names(what.substr(none, stuck - none), "'root' for counter "));
     CHECK(test::Names(what.substr(stuck), "'behind'"));
     CHECK(test::Names(what.substr(stuck), "'root'"));

@@ -132,6 +132,43 @@ TEST_CASE("trace: tasks put back into queues keep their numbers", "[trace]") {
     CHECK(Unmatched(trace.Events()) == "");
 }
 
+TEST_CASE("trace: deferred tasks are submitted when their condition holds", "[trace]") {
+    test::TraceLog trace;
+    SchedulerOptions options = test::Options(1);
+    trace.AttachTo(options);
+    test::Runner runner(options);
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter gate(1), counter;
+        test::Marks after(1), timed(1);
+        AddTaskAfter(scheduler, &gate, 0, after.Tasks()[0], &counter, test::Named("after"));
+        AddTaskAt(scheduler, Now() + std::chrono::milliseconds(1), timed.Tasks()[0], &counter,
+                  test::Named("timed"));
+        MarkFrame(scheduler, 1);
+        scheduler.DecrementCounter(&gate);
+        scheduler.WaitForCounter(&counter);
+    }) == Status::Ok);
+    const auto place = [&](TraceKind kind, const std::string &name) {
+        size_t i = 0;
+        for (const auto &logged : trace.Events()) {
+            const TraceEvent &event = logged.event;
+            if (event.kind == kind &&
+                (name.empty() || (event.task != nullptr && name == event.task)))
+                return i;
+            ++i;
+        }
+        return ~size_t{0};
+    };
+    const size_t frame = place(TraceKind::Frame, ""), decrement = place(TraceKind::Decrement, "");
+    const size_t after = place(TraceKind::Submit, "after"), due = place(TraceKind::Deadline, "");
+    const size_t timed = place(TraceKind::Submit, "timed");
+    CHECK((frame < decrement && decrement < after));
+    CHECK(after < place(TraceKind::TaskBegin, "after"));
+    CHECK((frame < due && due < timed));
+    CHECK(timed < place(TraceKind::TaskBegin, "timed"));
+    CHECK(place(TraceKind::TaskBegin, "timed") != ~size_t{0});
+    CHECK(Unmatched(trace.Events()) == "");
+}
+
 TEST_CASE("trace: Ready names the waiter and comes before Resume", "[trace]") {
     test::TraceLog trace;
     SchedulerOptions options = test::Options(2, 16, 2);

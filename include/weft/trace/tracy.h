@@ -37,10 +37,10 @@ inline namespace tracy_enabled {
 
 /// Passes the events of one scheduler on to Tracy.
 ///
-/// Tracy reads names until the program ends, so the object must live that long, and never frees
-/// what it allocates. It allocates when a fiber runs a task for the first time, when a fiber holds
-/// more than 8 tasks on top of each other and more than ever before, and for each new name of a
-/// task. So it allocates nothing in the steady state. If there is no memory, the process ends. It
+/// Tracy reads names until the program ends. So the object must live that long, and it never frees
+/// its memory. It allocates when a fiber runs a task for the first time, when more tasks than ever
+/// before (and more than 8) run on top of each other on a fiber, and for each new name of a task.
+/// When fibers and names repeat, it allocates nothing. If there is no memory, the process ends. It
 /// takes no lock, but Tracy does.
 class TracyTrace {
 public:
@@ -48,9 +48,9 @@ public:
     TracyTrace(const TracyTrace &) = delete;
     TracyTrace &operator=(const TracyTrace &) = delete;
 
-    /// Returns the value for SchedulerOptions::trace. Fibers are named `name` and a number; `name`
-    /// is copied. Each scheduler needs an object of its own. Call it once, before the scheduler
-    /// starts.
+    /// Returns the value for SchedulerOptions::trace. Fiber 12 is shown as "weft 12" if `name` is
+    /// "weft". `name` is copied. Each scheduler needs an object and a name of its own. Call it
+    /// once, before the scheduler starts.
     TraceHooks Hooks(const char *name = "weft") {
         m_name = new std::string(name);
         m_plot = new std::string(*m_name + " workers asleep");
@@ -116,8 +116,8 @@ private:
     static constexpr uint32_t kWorkers = 2048;  // and attached threads
     static constexpr uint32_t kLists = 512;
 
-    // The fiber that Tracy knows to run on the calling thread. Null: none, the thread itself. A
-    // task of one scheduler may run another scheduler, so all objects share it.
+    // The name of the fiber that the calling thread has told Tracy last. Null: the thread is on its
+    // own stack. A task of one scheduler may run another scheduler, so all objects share it.
     static const char *&Current() noexcept {
         static thread_local const char *fiber = nullptr;
         return fiber;
@@ -146,7 +146,7 @@ private:
 
     void BeginTask(const TraceEvent &event) {
         std::vector<TracyCZoneCtx> &zones = FiberAt(event.fiber).zones;
-        zones.reserve(8);  // has an effect once; deeper fibers grow as they need it
+        zones.reserve(8);  // has an effect once; more tasks on top of each other need more
         zones.push_back(___tracy_emit_zone_begin(LocationOf(event), 1));
     }
 
@@ -156,8 +156,8 @@ private:
         zones.pop_back();
     }
 
-    // Two workers may plot in the wrong order. The one that has plotted an old number plots again.
-    // seq_cst, both operations: of two workers the later one in their order sees both changes.
+    // Two workers may plot in the wrong order. seq_cst, both operations: a worker that has plotted
+    // an old number reads the newer one afterwards, and plots again.
     void PlotSleepers(int32_t change) {
         int32_t sleepers = m_sleepers.fetch_add(change) + change;
         for (int32_t plotted = sleepers + 1; plotted != sleepers; sleepers = m_sleepers.load()) {
@@ -186,7 +186,7 @@ private:
     }
 
     // Returns the source location of the task's name, or of its function if it has no name. Names
-    // are compared by their letters: another name may come to lie at the same address later.
+    // are compared by content: another name may come to lie at the same address later.
     const ___tracy_source_location_data *LocationOf(const TraceEvent &event) {
         char text[32];
         const char *const name = event.task != nullptr ? event.task : Describe(event, text);

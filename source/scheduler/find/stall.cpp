@@ -106,7 +106,7 @@ Stall KindOf(const Scheduler &scheduler, uint64_t until) noexcept {
 // Reports the waiting fibers, and the number of deferred tasks.
 void ReportWaiters(Scheduler &scheduler) noexcept {
     const WaitGraph graph(scheduler, true);
-    const uint32_t count = CountStuck(graph);
+    const uint32_t count = CountBlocked(graph);
     const uint32_t deferred = scheduler.deferred.load(kRelaxed);
     if (graph.IsComplete() && count == 0 && deferred == 0) return;
     ReportText text(scheduler.memory, graph);

@@ -1,4 +1,4 @@
-// Builds the graph, decides which waits can end, and finds the circles.
+// Builds the graph, decides which waits can end, and finds the cycles.
 #include "scheduler/find/wait_graph.h"
 
 #include "scheduler/find/any_work.h"
@@ -19,7 +19,7 @@ WaitGraph::WaitGraph(Scheduler &scheduler, bool allAsleep) noexcept
     ReadThreads();
     FindEdges();
     MarkEnding();
-    MarkCircles();
+    MarkCycles();
     std::sort(m_nodes, m_nodes + m_count, [](const Node &a, const Node &b) {
         return a.waiter.cause != b.waiter.cause ? a.waiter.cause < b.waiter.cause
                                                 : a.waiter.fiber < b.waiter.fiber;
@@ -198,8 +198,8 @@ uint32_t WaitGraph::EdgeAt(const Node &node, uint32_t i) const noexcept {
     return next.forIdle || next.waiter.isExternal ? kNone : other;
 }
 
-// What is not known yet cannot end: it is in a circle, or waits for what cannot end.
-void WaitGraph::MarkCircles() noexcept {
+// What is not known yet cannot end: it is in a cycle, or waits for what cannot end.
+void WaitGraph::MarkCycles() noexcept {
     for (uint32_t i = 0; i < m_count; ++i) {
         if (!m_nodes[i].isKnown && m_nodes[i].order == kNone) Search(i);
     }
@@ -211,10 +211,10 @@ void WaitGraph::MarkCircles() noexcept {
         for (uint32_t edge = 0; edge < EdgeCount(node); ++edge) {
             const uint32_t other = EdgeAt(node, edge);
             if (other == kNone) continue;
-            const bool isCircle = !m_nodes[other].isKnown && m_nodes[other].part == node.part;
-            if (next == kNone || isCircle) next = other;
-            if (isCircle) cause = WaitCause::Circle;
-            if (isCircle) break;
+            const bool isCycle = !m_nodes[other].isKnown && m_nodes[other].part == node.part;
+            if (next == kNone || isCycle) next = other;
+            if (isCycle) cause = WaitCause::Cycle;
+            if (isCycle) break;
         }
         node.waiter.cause = cause;
         if (next == kNone) continue;

@@ -1,13 +1,15 @@
-// Who waits for whom: the waiting fibers and threads, and the tasks that lower their counters.
+// The graph of waits: the waiting fibers and threads, and the tasks that lower their counters.
 //
-// A waiting fiber is a node. It waits for the fibers whose tasks lower its counter. A node can end
-// if these fibers can: a fiber that runs or is ready can. What is left cannot end. Among it, the
-// strongly connected parts are circles of waits (R. Tarjan, Depth-first search and linear graph
-// algorithms, 1972).
+// Each waiting fiber or thread is a node. Its edges lead to the fibers whose tasks lower the
+// counter that it waits for. A wait for zero can end if all these fibers can continue; a wait for a
+// higher value, if one of them can. A fiber that runs or is ready can continue. The other waits
+// cannot be ended by a task that runs. Among these, each strongly connected component with an edge
+// inside is a deadlock (R. Tarjan, Depth-first search and linear graph algorithms, 1972).
 //
-// All loads are relaxed. If all workers sleep, the caller has read their announcements (AllAsleep),
-// and sees what they wrote before. While tasks run, the graph may mix several moments. Counters and
-// frames are never read, only the addresses of counters: they lie in memory that may be gone.
+// All loads are relaxed. A worker announces its sleep in IdleSet with a read-modify-write, and
+// AllAsleep reads that (acquire). So if all sleep, the caller sees what they wrote before. While
+// tasks run, the graph may mix several moments. It never reads a counter or a stack, because that
+// memory may have been freed: it only compares addresses of counters.
 #pragma once
 
 #include "scheduler/state/scheduler.h"
@@ -17,7 +19,7 @@
 
 namespace weft::internal {
 
-/// The waits of a moment, each with its cause. Takes memory for the time of its life.
+/// All waits, each with its cause. Its memory comes from the scheduler's hooks.
 class WaitGraph {
 public:
     /// `allAsleep`: no worker runs anything.
@@ -36,18 +38,19 @@ private:
     static constexpr uint32_t kNone = ~0u;
     struct Node {
         Waiter waiter;
-        bool isKnown = false;    // the cause is final
-        bool forIdle = false;    // it waits until the others have ended (WaitIdle)
-        bool onTop = false;      // its task runs on top of another one
-        bool anyEnds = false;    // the end of one lowering task is enough
-        bool onStack = false;    // Tarjan's stack, like the members below
-        uint32_t order = kNone;  // in which the search came here
-        uint32_t low = kNone;
-        uint32_t part = kNone;    // strongly connected part; also: the node below on the stack
-        uint32_t parent = kNone;  // from which the search came
-        uint32_t edge = 0;        // the next edge of the search
-        uint32_t first = 0;       // m_lowerers from here on lower the counter
+        bool isKnown = false;  // the cause is final
+        bool forIdle = false;  // it waits until all other tasks have ended (WaitIdle)
+        bool onTop = false;    // its task runs inline on the stack of another task
+        bool anyEnds = false;  // a wait for a value above zero
+        uint32_t first = 0;    // m_lowerers from here to `end` lower the counter
         uint32_t end = 0;
+        // For the search.
+        bool onStack = false;
+        uint32_t order = kNone;   // number of the visit
+        uint32_t low = kNone;     // the smallest `order` that is reached from here on the stack
+        uint32_t part = kNone;    // on the stack: the node below; later the first of its component
+        uint32_t parent = kNone;  // from which the search came
+        uint32_t edge = 0;        // the next edge to follow
     };
     // A fiber whose task lowers a counter.
     struct Lowerer {
@@ -55,7 +58,7 @@ private:
         uint32_t node;  // kNone: the fiber can continue
         uint32_t fiber;
         const char *task;
-        bool isInnermost;  // it counts the task that waits, not one below it on the same stack
+        bool isInnermost;  // the counter counts the task that waits, not one below it on the stack
     };
 
     bool Allocate() noexcept;
@@ -67,7 +70,7 @@ private:
     void MarkEnding() noexcept;
     bool Decide(Node &node) noexcept;
     bool IsOwn(const Node &node, const Lowerer &lowerer) const noexcept;
-    void MarkCircles() noexcept;
+    void MarkCycles() noexcept;
     void Search(uint32_t root) noexcept;
     void ClosePart(uint32_t node) noexcept;
     uint32_t EdgeCount(const Node &node) const noexcept;
@@ -76,14 +79,14 @@ private:
 
     Scheduler &m_scheduler;
     const bool m_allAsleep;
-    bool m_othersMayLower = false;
-    uint8_t *m_isFree = nullptr;  // for each fiber of the pool
+    bool m_othersMayLower = false;  // tasks that are no nodes may lower any counter
+    uint8_t *m_isFree = nullptr;    // for each fiber of the pool
     Node *m_nodes = nullptr;
     Lowerer *m_lowerers = nullptr;
     uint32_t m_maxNodes = 0, m_maxLowerers = 0;
     uint32_t m_count = 0, m_lowererCount = 0;
-    uint32_t m_searched = 0;
-    uint32_t m_stack = kNone;
+    uint32_t m_searched = 0;   // number of visited nodes
+    uint32_t m_stack = kNone;  // the uppermost node of the search's stack
 };
 
 }  // namespace weft::internal

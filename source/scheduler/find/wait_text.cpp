@@ -22,17 +22,17 @@ void AddFiber(ReportText &text, const Scheduler &scheduler, uint32_t fiber,
 
 // Returns what a report says before the waiters with this cause.
 const char *HeadingOf(WaitCause cause) noexcept {
-    return cause == WaitCause::Circle   ? "in a circle"
+    return cause == WaitCause::Cycle    ? "in a cycle"
            : cause == WaitCause::Nobody ? "lowered by no task"
            : cause == WaitCause::Stuck  ? "behind these"
                                         : "perhaps lowered by other tasks";
 }
 
-// Returns true if the tasks have the same name and wait in the same way. Each task of a circle is
+// Returns true if the tasks have the same name and wait in the same way. Each task of a cycle is
 // told.
 bool AreAlike(const Waiter &a, const Waiter &b) noexcept {
     return a.cause == b.cause && a.counter == b.counter && a.task == b.task &&
-           a.cause != WaitCause::Circle && !b.isExternal;
+           a.cause != WaitCause::Cycle && !b.isExternal;
 }
 
 // Returns true if a report tells this waiter.
@@ -60,7 +60,7 @@ const char *ReportText::Get() const noexcept {
     return m_text != nullptr ? m_text : "there is no memory to describe the waiting fibers";
 }
 
-uint32_t CountStuck(const WaitGraph &graph) noexcept {
+uint32_t CountBlocked(const WaitGraph &graph) noexcept {
     uint32_t count = 0;
     for (uint32_t i = 0; i < graph.Count(); ++i) count += IsStuck(graph.At(i)) ? 1 : 0;
     return count;

@@ -29,8 +29,8 @@ private:
     char *const m_text;
 };
 
-/// Returns how many fibers wait, without those that continue by themselves.
-uint32_t CountStuck(const WaitGraph &graph) noexcept;
+/// Returns how many fibers wait with another cause than Working.
+uint32_t CountBlocked(const WaitGraph &graph) noexcept;
 
 /// Adds these fibers to the text, those with the same cause together.
 void AddWaiters(ReportText &text, const Scheduler &scheduler, const WaitGraph &graph) noexcept;

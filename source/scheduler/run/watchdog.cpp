@@ -23,7 +23,7 @@ void ReportNoProgress(Scheduler &scheduler) noexcept {
              scheduler.options.watchdogMilliseconds,
              static_cast<unsigned long long>(PendingTasks(scheduler)));
     AddRunning(text, scheduler);
-    if (CountStuck(graph) != 0) text.Add("; waiting: ");
+    if (CountBlocked(graph) != 0) text.Add("; waiting: ");
     AddWaiters(text, scheduler, graph);
     ReportTextOnce(scheduler, ReportCode::NoProgress,
                    "Divide the task that runs, let calls that block run on BlockingCalls "

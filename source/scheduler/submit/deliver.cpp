@@ -6,6 +6,8 @@
 #include "scheduler/state/trace.h"
 #include "scheduler/submit/wake.h"
 
+#include <utility>
+
 namespace weft::internal {
 
 namespace {
@@ -87,7 +89,22 @@ void DeliverTasks(Scheduler &scheduler, Worker *worker, InboxItem *newest, Inbox
     WakeFor(scheduler, worker, count, target);
 }
 
+namespace {
+
+// Tells that the condition of a deferred task holds. The worker is in the middle of a decrement or
+// of its deadlines, so the hook must not submit.
+WEFT_NOINLINE void TraceDeferred(Scheduler &scheduler, Worker *worker, TaskBlock &block) noexcept {
+    bool *const mustNotSubmit = worker != nullptr ? &worker->mustNotSubmit : nullptr;
+    const bool before = mustNotSubmit != nullptr && std::exchange(*mustNotSubmit, true);
+    block.label.taskId =
+        TraceSubmit(scheduler, worker, 1, block.Tasks(), block.counter, block.label);
+    if (mustNotSubmit != nullptr) *mustNotSubmit = before;
+}
+
+}  // namespace
+
 void Send(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept {
+    if (IsTraced(scheduler)) TraceDeferred(scheduler, worker, *block);
     const uint32_t target = block->worker;  // read before it is published
     DeliverTasks(scheduler, worker, block, block, 1, target);
 }

@@ -122,10 +122,8 @@ bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *task
 TaskBlock *Prepare(Scheduler &scheduler, Worker *worker, const Task &task, CountedBy counted,
                    const TaskOptions &options) noexcept {
     if (!Admit(scheduler, worker, 1, &task, counted, options)) return nullptr;
-    Label label = LabelInGroups(scheduler, worker, options);
-    if (IsTraced(scheduler))
-        label.taskId = TraceSubmit(scheduler, worker, 1, &task, counted.counter, label);
-    return Fill(scheduler, worker, 1, &task, counted.counter, label, options.worker);
+    return Fill(scheduler, worker, 1, &task, counted.counter,
+                LabelInGroups(scheduler, worker, options), options.worker);
 }
 
 void PostClaimAgain(Worker *worker) noexcept {

@@ -50,13 +50,12 @@ bool Block(Scheduler &scheduler, Counter &counter, uint32_t value, uint64_t dead
     const uint32_t index = scheduler.threadWaiters.Take();
     Registration result = Registration::NoRecord;
     if (index != SegmentPool<ThreadWaiter>::kNone) {
+        // relaxed: for reports; in an event, the record has published it
+        scheduler.threadWaiters.At(index).waitsFor.store(&counter, kRelaxed);
         result = scheduler.counters.RegisterOther(CounterAccess::Word(counter),
                                                   kThreadOwner | index, value);
     }
     bool inTime = true;
-    // relaxed: for a report.
-    if (result == Registration::Waiting)
-        scheduler.threadWaiters.At(index).waitsFor.store(&counter, kRelaxed);
     switch (result) {
         case Registration::Satisfied:
             break;
