@@ -44,7 +44,7 @@ needs=()
 premake=$(third_party/setup.sh "${needs[@]}")
 mkdir -p build
 log=build/samples-build.log
-echo "building ${names[*]}" >&2
+echo "building ${targets[*]}" >&2
 { "$premake" gmake2 && make -C build/premake -j"$(nproc)" config=release "${targets[@]}"; } \
     > "$log" 2>&1 || { cat "$log" >&2; exit 1; }
 
