@@ -102,8 +102,9 @@ private:
         }
     };
 
-    static weft::TaskOptions Named(const char *name) {
-        return {weft::Priority::Normal, weft::StackClass::Small, weft::kAnyWorker, name};
+    static weft::TaskOptions Named(const char *name,
+                                   weft::Priority priority = weft::Priority::Normal) {
+        return {priority, weft::StackClass::Small, weft::kAnyWorker, name};
     }
 
     void MainTask() {
@@ -116,9 +117,10 @@ private:
         auto show = [this](weft::TaskScheduler *, const weft::FrameParams &params) {
             Present(params);
         };
-        const weft::FrameStage stages[] = {weft::MakeStage(world, Named("world")),
-                                           weft::MakeStage(render, Named("render")),
-                                           weft::MakeStage(show, Named("show"))};
+        // High: a frame is shown before the tasks of the next frame are run
+        const weft::FrameStage stages[] = {
+            weft::MakeStage(world, Named("world")), weft::MakeStage(render, Named("render")),
+            weft::MakeStage(show, Named("show", weft::Priority::High))};
         weft::FramePipeline pipeline(m_schedulerOptions, 3, stages, kInFlight);
         weft::NameCounter(m_scheduler, &m_toWrite, "pictures to write");
         m_startNs = NowNs();
