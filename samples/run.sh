@@ -2,7 +2,10 @@
 # Builds samples (Release) and runs them in the root folder of the repository.
 #
 #     samples/run.sh [NAME|all] [ARGUMENTS...]     the default is frame_loop
+#     samples/run.sh frame_loop --report FILE.html [ARGUMENTS...]
 #
+# `--report` records the frames, and makes a page that shows what each frame did. The recording and
+# small pictures of the frames are beside it: FILE.weft and FILE.weft.pictures/.
 # `all` runs each sample, and says at the end which ones failed.
 # It installs the toolchain, and for frame_loop libpng and a level (third_party/setup.sh). The
 # output of the build is in build/samples-build.log. The script shows it if a sample does not build.
@@ -20,15 +23,39 @@ for name in "${names[@]}"; do
         { echo "no sample $name; there are: ${all//$'\n'/ }" >&2; exit 2; }
 done
 
+report=
+if [ "${names[*]}" = frame_loop ]; then
+    arguments=()
+    while [ $# != 0 ]; do
+        case $1 in
+            --report) report=${2:?--report needs the name of a file}; shift ;;
+            --report=*) report=${1#*=} ;;
+            *) arguments+=("$1") ;;
+        esac
+        shift
+    done
+    set -- "${arguments[@]}"
+fi
+targets=("${names[@]}")
+[ -z "$report" ] || targets+=(weft_trace)
+
 needs=()
 [[ " ${names[*]} " != *" frame_loop "* ]] || needs=(libpng-dev freedoom)
 premake=$(third_party/setup.sh "${needs[@]}")
 mkdir -p build
 log=build/samples-build.log
-echo "building ${names[*]}" >&2
-{ "$premake" gmake2 && make -C build/premake -j"$(nproc)" config=release "${names[@]}"; } \
+echo "building ${targets[*]}" >&2
+{ "$premake" gmake2 && make -C build/premake -j"$(nproc)" config=release "${targets[@]}"; } \
     > "$log" 2>&1 || { cat "$log" >&2; exit 1; }
 
+if [ -n "$report" ]; then
+    recording=${report%.html}.weft
+    build/Release/frame_loop --record "$recording" "$@"
+    build/Release/weft_trace "$recording" --to html --title "weft: samples/frame_loop" \
+        --pictures "$recording.pictures" --out "$report"
+    echo "report       $report"
+    exit
+fi
 if [ "${#names[@]}" = 1 ]; then exec "build/Release/${names[0]}" "$@"; fi
 failed=()
 for name in "${names[@]}"; do

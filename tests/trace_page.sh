@@ -22,7 +22,8 @@ packages=(nodejs)
 premake=$(third_party/setup.sh "${packages[@]}") || { fail "third_party/setup.sh"; finish; }
 configure "" || finish
 build Release trace_page || finish
-export WEFT_TRACE_PAGE=$PWD/build/Release/trace_page
+build Release weft_trace || finish
+export WEFT_TRACE_PAGE=$PWD/build/Release/trace_page WEFT_TRACE=$PWD/build/Release/weft_trace
 
 for name in "${files[@]}"; do
     log=$logs/trace-page-$name.log start=$SECONDS

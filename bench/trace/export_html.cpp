@@ -2,6 +2,9 @@
 // of.
 #include "trace/export_html.h"
 
+#include "trace/base64.h"
+
+#include <algorithm>
 #include <cstdio>
 #include <string_view>
 
@@ -59,22 +62,11 @@ std::string Json(const HtmlOptions &options) {
     return result + '}';
 }
 
+// In parts, so that there is no second copy of the recording.
 void WriteBase64(const std::vector<unsigned char> &bytes, std::ostream &out) {
-    static const char kDigits[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    std::string part;
-    for (size_t i = 0; i < bytes.size(); i += 3) {
-        const size_t count = bytes.size() - i < 3 ? bytes.size() - i : 3;
-        uint32_t bits = 0;
-        for (size_t k = 0; k < 3; ++k) bits = bits << 8 | (k < count ? bytes[i + k] : 0u);
-        for (size_t k = 0; k < 4; ++k)
-            part += k <= count ? kDigits[bits >> (18 - 6 * k) & 63] : '=';
-        if (part.size() >= 1 << 16) {
-            out << part;
-            part.clear();
-        }
-    }
-    out << part;
+    constexpr size_t kPart = 3 << 14;  // threes of bytes, so that only the last part has a `=`
+    for (size_t i = 0; i < bytes.size(); i += kPart)
+        out << ::trace::Base64(bytes.data() + i, std::min(kPart, bytes.size() - i));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Shows what is in a recording of weft::Recorder, or converts it for another viewer.
 #include "trace/export.h"
 #include "trace/export_html.h"
+#include "trace/frame_pictures.h"
 #include "trace/summary.h"
 
 #include <CLI/CLI.hpp>
@@ -16,7 +17,7 @@ namespace {
 constexpr int kOverBudget = 1, kFailed = 2;
 
 struct Options {
-    std::string file, to = "summary", out;
+    std::string file, to = "summary", out, title, pictures;
     std::vector<std::string> compare;
     bool summary = false;
     double budget = 0;
@@ -35,6 +36,11 @@ void AddOptions(CLI::App &app, Options &options) {
     app.add_option("--allow", options.allow,
                    "so many frames over the budget are no failure (exit code 1)")
         ->capture_default_str();
+    app.add_option("--title", options.title, "heading of the page; the name of the recording");
+    app.add_option("--pictures", options.pictures,
+                   "folder with pictures of frames for the page: frame_000012.png is that of frame "
+                   "12; small ones, because the page holds them")
+        ->type_name("FOLDER");
     app.add_option("--compare", options.compare,
                    "two recordings: say what makes the median frame of the second one longer")
         ->expected(2);
@@ -66,14 +72,27 @@ int CompareFiles(const Options &options, std::ostream &out) {
     return 0;
 }
 
-// The page reads the recording itself.
+void PrintRemarks(const Recording &recording) {
+    for (const std::string &remark : recording.remarks)
+        std::fprintf(stderr, "note: %s\n", remark.c_str());
+}
+
+// The page reads the recording itself. It is read here only for the notes, and for the numbers of
+// its frames.
 int ShowPage(const Options &options, std::ostream &out) {
     std::ifstream file(options.file, std::ios::binary);
     if (!file.is_open()) return Complain(options.file + ": cannot be read");
     const std::vector<unsigned char> bytes{std::istreambuf_iterator<char>(file), {}};
     weft::trace::HtmlOptions page;
-    page.title = options.file;
+    page.title = options.title.empty() ? options.file : options.title;
     page.frameBudget = static_cast<uint64_t>(options.budget * 1e6);
+    Recording recording;
+    Problem problem = Read(bytes.data(), bytes.size(), &recording);
+    if (!problem.empty()) return Complain(options.file + ": " + problem);
+    if (!options.pictures.empty())
+        problem = ReadPictures(options.pictures, recording, &page.pictures);
+    if (!problem.empty()) return Complain(problem);
+    PrintRemarks(recording);
     return weft::trace::WriteHtml(bytes, page, out) ? 0 : Complain("the page cannot be written");
 }
 
@@ -91,8 +110,7 @@ int Show(const Options &options, std::ostream &out) {
     if (options.to == "chrome") WriteChrome(recording, timeline, out);
     if (options.to == "speedscope") WriteSpeedscope(recording, timeline, out);
     if (options.to != "summary") {
-        for (const std::string &remark : recording.remarks)
-            std::fprintf(stderr, "note: %s\n", remark.c_str());
+        PrintRemarks(recording);
         return 0;
     }
     const auto budget = static_cast<int64_t>(options.budget * 1e6);

@@ -1,11 +1,12 @@
 // Runs the frames: as tasks in a frame pipeline, or one after the other.
 #include "frame.h"
 
+#include "picture_file.h"
+
 #include <weft/frame/frame_pipeline.h>
 #include <weft/frame/scratch_arena.h>
 #include <weft/frame/tagged_heap.h>
-
-#include <png.h>
+#include <weft/trace/marks.h>
 
 #include <chrono>
 #include <deque>
@@ -26,6 +27,25 @@ int64_t NowNs() {
 weft::SchedulerOptions SchedulerOptionsOf(const RunOptions &options) {
     weft::SchedulerOptions result;
     result.workers = options.workers;
+    result.maxAttached = kMaxAttached;
+    result.recorder = options.recorder;
+    return result;
+}
+
+// Takes the pixels in the middle of equal parts of the picture.
+Thumbnail ThumbnailOf(const Scene &scene) {
+    constexpr int kWidth = 96;
+    const int width = std::min(kWidth, scene.width),
+              height = std::max(1, scene.height * width / scene.width);
+    Thumbnail result{width, height, {}};
+    result.pixels.reserve(size_t{1} * width * height);
+    for (int y = 0; y < height; ++y) {
+        const int row = (2 * y + 1) * scene.height / (2 * height);
+        for (int x = 0; x < width; ++x) {
+            const int column = (2 * x + 1) * scene.width / (2 * width);
+            result.pixels.push_back(scene.pixels[size_t{1} * column * scene.height + row]);
+        }
+    }
     return result;
 }
 
@@ -82,8 +102,9 @@ private:
         }
     };
 
-    static weft::TaskOptions Named(const char *name) {
-        return {weft::Priority::Normal, weft::StackClass::Small, weft::kAnyWorker, name};
+    static weft::TaskOptions Named(const char *name,
+                                   weft::Priority priority = weft::Priority::Normal) {
+        return {priority, weft::StackClass::Small, weft::kAnyWorker, name};
     }
 
     void MainTask() {
@@ -96,10 +117,12 @@ private:
         auto show = [this](weft::TaskScheduler *, const weft::FrameParams &params) {
             Present(params);
         };
-        const weft::FrameStage stages[] = {weft::MakeStage(world, Named("world")),
-                                           weft::MakeStage(render, Named("render")),
-                                           weft::MakeStage(show, Named("show"))};
+        // High: a frame is shown before the tasks of the next frame are run
+        const weft::FrameStage stages[] = {
+            weft::MakeStage(world, Named("world")), weft::MakeStage(render, Named("render")),
+            weft::MakeStage(show, Named("show", weft::Priority::High))};
         weft::FramePipeline pipeline(m_schedulerOptions, 3, stages, kInFlight);
+        weft::NameCounter(m_scheduler, &m_toWrite, "pictures to write");
         m_startNs = NowNs();
         pipeline.Run(&m_scheduler, static_cast<uint32_t>(m_options.frames));
         m_scheduler.WaitForCounter(&m_toWrite);
@@ -149,6 +172,8 @@ private:
             m_result.hash = HashStep(m_result.hash, hash);
             m_result.presentedNs.push_back(NowNs() - m_startNs);
         });
+        if (m_options.makesThumbnails)
+            m_result.thumbnails.push_back(ThumbnailOf(m_frames[params.slot].scene));
         if (params.frame % kFramesPerPicture == 0 && !m_options.pictures.empty())
             StartPicture(params);
         m_heap.Free(params.slot);
@@ -181,9 +206,11 @@ private:
                 tasks[i] = weft::MakeTask(parts[i] = {&run, i});
             }
         }
-        if (asTasks)
-            m_scheduler.AddTasksAndWait(static_cast<uint32_t>(count), tasks,
-                                        Named(kStageNames[stage]));
+        if (!asTasks) return;
+        weft::Counter left;
+        weft::NameCounter(m_scheduler, &left, kStageNames[stage]);
+        m_scheduler.AddTasks(static_cast<uint32_t>(count), tasks, &left, Named(kStageNames[stage]));
+        m_scheduler.WaitForCounter(&left);
     }
 
     template <class Work>
@@ -199,10 +226,8 @@ private:
     // Encoding a picture takes longer than a frame. So it uses a copy of the picture, and no frame
     // waits for its task.
     void StartPicture(const weft::FrameParams &params) {
-        const std::string number = std::to_string(params.frame),
-                          zeros(6 - std::min<size_t>(number.size(), 6), '0');
         m_pictures.push_back({this,
-                              m_options.pictures + "/frame_" + zeros + number + ".png",
+                              PicturePath(m_options.pictures, params.frame),
                               m_frames[params.slot].scene.rgb,
                               {}});
         if (weft::TaskScheduler::Current() == nullptr) return m_pictures.back()(nullptr);
@@ -212,15 +237,8 @@ private:
     }
 
     void Write(Picture *picture) {
-        png_image image{};
-        image.version = PNG_IMAGE_VERSION;
-        image.width = static_cast<png_uint_32>(m_options.width);
-        image.height = static_cast<png_uint_32>(m_options.height);
-        image.format = PNG_FORMAT_RGB;
-        image.flags = PNG_IMAGE_FLAG_FAST;
-        if (png_image_write_to_file(&image, picture->path.c_str(), 0, picture->rgb.data(), 0,
-                                    nullptr) == 0)
-            picture->problem = picture->path + " cannot be written: " + image.message;
+        picture->problem =
+            WritePng(picture->path, m_options.width, m_options.height, picture->rgb.data());
         picture->rgb = {};
     }
 

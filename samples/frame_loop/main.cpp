@@ -3,7 +3,8 @@
 // it.
 //
 //     samples/run.sh frame_loop --workers 4 --frames 600 --level E1M1
-#include "frame.h"
+//     samples/run.sh frame_loop --report out/frame.html      a page that shows what each frame did
+#include "record.h"
 
 #include <CLI/CLI.hpp>
 
@@ -21,7 +22,7 @@ namespace {
 
 constexpr int kFailed = 1, kBadInput = 2, kComparedFrames = 300;
 struct Options {
-    std::string wad = kFreedoom, level = "E1M1", out = "out";
+    std::string wad = kFreedoom, level = "E1M1", out = "out", record;
     bool serial = false;
     std::pair<int, int> size{640, 400};
     RunOptions run;
@@ -47,7 +48,13 @@ void AddOptions(CLI::App &app, Options &options) {
         ->type_name("WIDTHxHEIGHT")
         ->check(CLI::Range(16, 4096))
         ->default_str("640x400");
-    app.add_flag("--serial", options.serial, "run a plain loop instead of tasks");
+    CLI::Option *serial =
+        app.add_flag("--serial", options.serial, "run a plain loop instead of tasks");
+    app.add_option("--record", options.record,
+                   "record the run in this file for weft_trace, and write small pictures of the "
+                   "frames to a folder with its name and .pictures at the end")
+        ->type_name("FILE")
+        ->excludes(serial);
     app.add_option("--out", options.out, "folder for a picture of every 60th frame")
         ->capture_default_str();
 }
@@ -105,6 +112,18 @@ Problem PrintSpeedUp(const Game &game, RunOptions options, const RunResult &resu
     return {};
 }
 
+Problem MakeFolder(const std::filesystem::path &folder) {
+    std::error_code failure;
+    std::filesystem::create_directories(folder, failure);
+    return failure ? folder.string() + ": " + failure.message() : Problem();
+}
+
+RunResult RunFrames(const Game &game, const Options &options) {
+    if (options.serial) return RunSerial(game, options.run);
+    if (options.record.empty()) return RunTasks(game, options.run);
+    return RunRecorded(game, options.run, options.record);
+}
+
 int Main(int count, char **arguments) {
     Options options;
     CLI::App app("Walks through a level of a WAD, and renders each frame as tasks.");
@@ -118,13 +137,13 @@ int Main(int count, char **arguments) {
     if (problem.empty()) problem = LoadGame(wad, options.level, &game);
     if (!problem.empty()) return Complain(options.wad + ": " + problem, kBadInput);
 
-    std::error_code failure;
-    std::filesystem::create_directories(options.out, failure);
-    if (failure) return Complain(options.out + ": " + failure.message(), kFailed);
+    const std::filesystem::path recordFolder = std::filesystem::path(options.record).parent_path();
+    problem = MakeFolder(options.out);
+    if (problem.empty() && !recordFolder.empty()) problem = MakeFolder(recordFolder);
+    if (!problem.empty()) return Complain(problem, kFailed);
     options.run.pictures = options.out;
 
-    const RunResult result =
-        options.serial ? RunSerial(game, options.run) : RunTasks(game, options.run);
+    const RunResult result = RunFrames(game, options);
     if (!result.problem.empty()) return Complain(result.problem, kFailed);
     std::printf("level        %s: %zu lines, %zu subsectors, %zu monsters\n",
                 game.level.name.c_str(), game.level.lines.size(), game.level.subsectors.size(),

@@ -109,6 +109,7 @@ Status FramePipeline::RunStages(TaskScheduler *scheduler, uint32_t frames) noexc
     uint32_t begun = 0;
     for (uint32_t i = 0; i < m_stageCount; ++i) {
         scheduler->IncrementCounter(&m_toGo[i], kAllFrames);
+        if (const char *name = m_stages[i].options.name) NameCounter(*scheduler, &m_toGo[i], name);
         scheduler->AddTask({RunLoop, &m_loops[i]}, &loops, m_stages[i].options);
         if (loops.Value() != begun) {
             ++begun;  // the loop cannot have ended: the gate is closed

@@ -1,13 +1,13 @@
 // The page in headless Chromium, opened from disk. Screenshots and figures go to build/trace_page/.
 //
-// WEFT_TRACE_PAGE names the program of main.cpp. WEFT_RECORDING may name a recording to look at,
-// too.
+// WEFT_TRACE_PAGE names the program of main.cpp, and WEFT_TRACE the program weft_trace.
+// WEFT_RECORDING may name a recording to look at, too.
 'use strict';
 const test = require('node:test');
 const assert = require('node:assert');
 const fs = require('fs');
 const path = require('path');
-const {execFileSync} = require('child_process');
+const {execFileSync, spawnSync} = require('child_process');
 const {pathToFileURL} = require('url');
 const {Browser} = require('./browser.js');
 const {Writer, Kind} = require('./writer.js');
@@ -17,6 +17,7 @@ const {page, template} = require('../../bench/trace/page/build.js');
 const out = path.join(__dirname, '../../build/trace_page');
 fs.mkdirSync(out, {recursive: true});
 const program = process.env.WEFT_TRACE_PAGE;
+const weftTrace = process.env.WEFT_TRACE;
 const CELL =
     'data:image/svg+xml;utf8,' +
     encodeURIComponent(
@@ -371,6 +372,94 @@ test('pictures and the what-if table', async () => {
         assert.equal(rows[1][2], 'within noise');
         await tab.screenshot(path.join(out, 'options_light.png'));
     });
+});
+
+// A picture of a frame that says its number.
+const pictureOf = frame => ({frame, url: `${CELL}<!--${frame}-->`});
+const imageOf = (tab, where, what) =>
+    tab.evaluate(`document.querySelector('${where} img')?.${what} || 'none'`);
+
+test('pictures belong to the numbers of frames, not to their places', async () => {
+    // the first frames have been overwritten; every third frame has no picture
+    const recording = simulate({frames: 40, capacity: 1500}).writer.bytes();
+    const pictures = [];
+    for (let frame = 0; frame < 40; ++frame) if (frame % 3 !== 0) pictures.push(pictureOf(frame));
+    await withPage(save('numbers.html', recording, {pictures}), {}, async tab => {
+        const numbers = await tab.evaluate('weft.page.frames.map(frame => frame.number)');
+        assert.ok(numbers[0] > 0 && numbers.length > 10, `frames from ${numbers[0]} on`);
+        const {left, top} = await placeOf(tab, 'frames');
+        for (let i = 0; i < numbers.length; ++i) {
+            await tab.call(index => weft.page.choose(index), i);
+            const text = numbers[i] % 3 === 0 ? 'none' : `frame ${numbers[i]}`;
+            assert.equal(await imageOf(tab, '#picture', 'alt'), text);
+            const strip = `document.querySelector('#pictures .chosen')?.alt || 'none'`;
+            assert.equal(await tab.evaluate(strip), text);
+            const x = left + (await tab.call(index => weft.page.bars.xOf(index), i));
+            await tab.mouse('mouseMoved', x, top + 90);
+            const [, number] = /<!--(.*)-->$/.exec(await imageOf(tab, '#tip', 'src')) || [];
+            assert.equal(number === undefined ? 'none' : `frame ${number}`, text);
+        }
+        await tab.call(index => weft.page.choose(index), numbers.length - 2);
+        await tab.screenshot(path.join(out, 'numbers_dark.png'));
+    });
+    await withPage(usual, {}, async tab => {
+        assert.equal(await imageOf(tab, '#picture', 'alt'), 'none');
+        assert.equal(await tab.evaluate(`document.getElementById('picture').hidden`), true);
+        assert.equal(await tab.evaluate(`document.getElementById('pictures').hidden`), true);
+    });
+});
+
+test('a recording without frames has no picture', async () => {
+    const w = new Writer({workers: 1});
+    w.begin(0, 100, {fiber: 1, number: 1, name: 'a'});
+    w.end(0, 5000, {fiber: 1, number: 1, name: 'a'});
+    const url = save('no_frames.html', w.bytes(), {pictures: [pictureOf(0)]});
+    await withPage(url, {}, async tab => {
+        assert.equal(await tab.evaluate(`document.querySelectorAll('img').length`), 0);
+    });
+});
+
+test('weft_trace reads the pictures of a folder', {skip: !weftTrace}, async () => {
+    const folder = path.join(out, 'pictures');
+    fs.rmSync(folder, {recursive: true, force: true});
+    fs.mkdirSync(folder);
+    const names = [
+        'frame_000003.png', '7.jpg', 'a.12.jpeg', 'shot9.webp', // of recorded frames
+        'frame_000040.png', 'frame.png', '5.txt', 'x99999999999.png', // others
+    ];
+    for (const name of names) fs.writeFileSync(path.join(folder, name), name);
+    const file = path.join(out, 'simulated_for_weft_trace.weft');
+    fs.writeFileSync(file, simulated);
+    const show = (...options) => {
+        const result = spawnSync(weftTrace, [file, '--to', 'html', ...options], {
+            maxBuffer: 1 << 28,
+            encoding: 'utf8',
+        });
+        const json = />({.*})<\/script>/.exec(result.stdout);
+        return {...result, options: json && JSON.parse(json[1])};
+    };
+    const {options} = show('--pictures', folder, '--title', 'A title', '--budget', '2');
+    const url = (type, name) => `data:image/${type};base64,${Buffer.from(name).toString('base64')}`;
+    assert.deepEqual(options.pictures, [
+        {frame: 3, url: url('png', names[0])},
+        {frame: 7, url: url('jpeg', names[1])},
+        {frame: 9, url: url('webp', names[3])},
+        {frame: 12, url: url('jpeg', names[2])},
+    ]);
+    assert.equal(options.title, 'A title');
+    assert.equal(options.budget, 2e6);
+    const plain = show();
+    assert.deepEqual(plain.options.pictures, []);
+    assert.equal(plain.options.title, file);
+    assert.equal(plain.stderr, '');
+    const missing = show('--pictures', folder + '/missing');
+    assert.equal(missing.status, 2);
+    assert.match(missing.stderr, /missing: No such file/);
+    // the notes are those of the other formats
+    fs.writeFileSync(file, simulated.subarray(0, Math.floor(simulated.length * 0.6)));
+    assert.match(show().stderr, /^note: The file was cut off/);
+    fs.writeFileSync(file, 'not a recording');
+    assert.equal(show().status, 2);
 });
 
 test('a picture from a network is not shown', async () => {

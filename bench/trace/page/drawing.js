@@ -172,7 +172,7 @@ class FrameBars {
             g.fillStyle = colours.line;
             g.fillRect(this.left, y, width - this.left, 1);
             g.fillStyle = colours.dim;
-            g.fillText(timeText(value), 0, y);
+            g.fillText(timeText(value).replace(/\.0+ /, ' '), 0, y);
         }
         for (let bar = 0; bar < this.bars; ++bar) {
             const index = this.longestOf(bar);

@@ -100,8 +100,7 @@ function listenToFrames(page, canvas) {
         if (index < 0) return hideTip();
         const frame = page.frames[index];
         const note = frame.isPartial ? '\nnot recorded from begin to end' : '';
-        const picture = page.pictures.find(one => one.index === index);
-        showTip(event, page.frameText(frame) + note, picture);
+        showTip(event, page.frameText(frame) + note, page.pictureOf(index));
     });
     canvas.addEventListener('pointerleave', hideTip);
 }

@@ -238,6 +238,7 @@ class Page {
             this.frameText(frame) +
             (this.isOverBudget(frame) ? `, ${over} over budget` : '') +
             (frame.isPartial ? ' (not recorded from begin to end)' : '');
+        this.showPicture();
         showPath(this);
         showIdle(this);
     }
@@ -394,34 +395,49 @@ class Page {
             .filter(({url}) => /^data:image\//.test(url))
             .map(({frame, url}) => ({
                 url,
-                index: this.frames.findIndex(one => one.number === frame),
+                index: this.frames.findIndex(one => one.number === frame && !one.isAll),
                 text: `frame ${frame}`,
             }))
             .filter(({index}) => index >= 0);
+    }
+    /// Returns the picture of a frame, or undefined.
+    pictureOf(index) {
+        return this.pictures.find(one => one.index === index);
+    }
+    // Shows the picture of the chosen frame beside its critical path.
+    showPicture() {
+        const picture = this.pictureOf(this.chosen);
+        $('picture').hidden = picture === undefined;
+        if (picture === undefined) return put($('picture'));
+        const {url, text} = picture;
+        put($('picture'), make('img', {src: url, alt: text, title: text}));
     }
     // Places the pictures below their bars: that of the chosen frame, and as many others as fit.
     placePictures() {
         const strip = $('pictures');
         strip.hidden = this.pictures.length === 0;
         if (strip.hidden) return;
-        const chosen = this.pictures.find(({index}) => index === this.chosen);
-        const chosenX = chosen ? this.bars.xOf(chosen.index) : -Infinity;
+        const chosen = this.pictureOf(this.chosen);
+        // the left edge of a picture
+        const most = strip.clientWidth - PICTURE_WIDTH;
+        const leftOf = index =>
+            Math.max(0, Math.min(most, this.bars.xOf(index) - PICTURE_WIDTH / 2));
+        const chosenLeft = chosen ? leftOf(chosen.index) : -Infinity;
         const images = [];
         const add = ({url, index, text}) => {
             const click = () => this.choose(index);
             const image = make('img', {src: url, alt: text, title: text, click});
             if (index === this.chosen) image.className = 'chosen';
-            const left = this.bars.xOf(index) - PICTURE_WIDTH / 2;
-            const most = strip.clientWidth - PICTURE_WIDTH;
-            image.style.left = Math.max(0, Math.min(most, left)) + 'px';
+            image.style.left = leftOf(index) + 'px';
             images.push(image);
         };
         let free = -Infinity;
         for (const picture of this.pictures) {
-            const x = this.bars.xOf(picture.index);
-            if (picture === chosen || x < free || Math.abs(x - chosenX) < PICTURE_WIDTH) continue;
+            const left = leftOf(picture.index);
+            const isInTheWay = Math.abs(left - chosenLeft) < PICTURE_WIDTH;
+            if (picture === chosen || left < free || isInTheWay) continue;
             add(picture);
-            free = x + PICTURE_WIDTH;
+            free = left + PICTURE_WIDTH;
         }
         if (chosen) add(chosen);
         put(strip, ...images);

@@ -6,7 +6,7 @@
 //         weft::MarkFrame(*scheduler, frame);
 //     }
 //
-// A FramePipeline marks its frames itself.
+// A FramePipeline marks its frames itself, and names its counters after its stages.
 #pragma once
 
 #include "weft/export.h"
