@@ -36,7 +36,7 @@ bool ReadNumber(const fs::path &file, uint32_t *number) {
 std::set<uint32_t> FramesOf(const Recording &recording) {
     std::set<uint32_t> frames;
     for (const Event &event : recording.events)
-        if (event.kind == weft::TraceKind::FrameMark) frames.insert(event.other);
+        if (event.kind == weft::TraceKind::Frame) frames.insert(event.other);
     return frames;
 }
 

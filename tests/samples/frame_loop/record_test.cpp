@@ -34,7 +34,7 @@ TEST_CASE("frame_loop: a recording has all frames, their pictures and names, and
         CHECK(recording.remarks.empty());  // so nothing was overwritten
         std::vector<uint32_t> frames, pictured;
         for (const trace::Event &event : recording.events)
-            if (event.kind == weft::TraceKind::FrameMark) frames.push_back(event.other);
+            if (event.kind == weft::TraceKind::Frame) frames.push_back(event.other);
         CHECK(frames.size() == 200);
         std::vector<std::pair<uint32_t, std::string>> pictures;
         CHECK(trace::ReadPictures(PictureFolder(file), recording, &pictures) == "");
