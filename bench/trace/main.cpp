@@ -16,7 +16,7 @@ namespace {
 constexpr int kOverBudget = 1, kFailed = 2;
 
 struct Options {
-    std::string file, to = "summary", out;
+    std::string file, to = "summary", out, whatIf;
     std::vector<std::string> compare;
     bool summary = false;
     double budget = 0;
@@ -35,6 +35,8 @@ void AddOptions(CLI::App &app, Options &options) {
     app.add_option("--allow", options.allow,
                    "so many frames over the budget are no failure (exit code 1)")
         ->capture_default_str();
+    app.add_option("--what-if", options.whatIf,
+                   "for --to html: a table that `machine what-if --json` has written");
     app.add_option("--compare", options.compare,
                    "two recordings: say what makes the median frame of the second one longer")
         ->expected(2);
@@ -74,6 +76,13 @@ int ShowPage(const Options &options, std::ostream &out) {
     weft::trace::HtmlOptions page;
     page.title = options.file;
     page.frameBudget = static_cast<uint64_t>(options.budget * 1e6);
+    if (!options.whatIf.empty()) {
+        std::ifstream table(options.whatIf, std::ios::binary);
+        page.whatIf.assign(std::istreambuf_iterator<char>(table), {});
+        // anything else would break the script of the page
+        if (page.whatIf.empty() || page.whatIf.front() != '{')
+            return Complain(options.whatIf + ": is no table of `machine what-if`");
+    }
     return weft::trace::WriteHtml(bytes, page, out) ? 0 : Complain("the page cannot be written");
 }
 
@@ -111,6 +120,8 @@ int Main(int count, char **arguments) {
     if (options.summary) options.to = "summary";
     if (options.file.empty() == options.compare.empty())
         return Complain("give either a FILE or --compare with two files");
+    if (!options.whatIf.empty() && options.to != "html")
+        return Complain("--what-if is for --to html");
 
     std::ofstream file;
     if (!options.out.empty()) {

@@ -1,0 +1,54 @@
+// One recorded frame as a program that can run again: jobs with steps, and counters.
+#pragma once
+
+#include "machine/what_if/recorded_work.h"
+#include "trace/timeline.h"
+
+#include <vector>
+
+namespace machine {
+
+struct GraphStep {
+    enum class Kind : uint8_t { Compute, Submit, Wait, Raise, Lower, Sleep, Mark };
+    Kind kind;
+    double ns = 0;       ///< Compute, Sleep; Wait: how long it took in the recording
+    uint32_t index = 0;  ///< a batch or a counter
+    uint32_t value = 0;  ///< of the counter
+};
+
+struct GraphJob {
+    RecordedJob::Kind kind;
+    uint32_t name;  ///< index in Recording::names
+    std::vector<GraphStep> steps;
+};
+
+/// The tasks of one submission.
+struct GraphBatch {
+    uint32_t counter;  ///< kNone: they are not counted
+    uint32_t name;
+    weft::Priority priority;
+    weft::StackClass stack;
+    std::vector<uint32_t> jobs;
+};
+
+struct FrameGraph {
+    uint32_t number = 0;
+    double recordedNs = 0;
+    std::vector<uint32_t> counters;  ///< their values at the beginning
+    std::vector<GraphJob> jobs;
+    std::vector<GraphBatch> batches;
+    std::vector<uint32_t> first;    ///< batches that are there at the beginning
+    std::vector<uint32_t> threads;  ///< jobs that are no tasks
+    uint32_t driver = kNone;        ///< the job that ends the frame
+    uint32_t guessed = 0;           ///< waits that last as long as recorded, whatever else changes
+};
+
+/// Makes sleeps of the waits that would never end, because events are missing. Returns their
+/// number.
+uint32_t EndStuckWaits(FrameGraph &graph);
+
+/// Returns the part of the work between `frame.begin` and `frame.end`. Without a driver the frame
+/// cannot run again: the events of the job that ended it are missing.
+FrameGraph CutFrame(const RecordedWork &work, const trace::Frame &frame);
+
+}  // namespace machine
