@@ -76,7 +76,7 @@ int Main(int count, char **arguments) {
 
     CLI::App *const checkWhatIf = addCommand(
         "check-what-if", "compares what what-if says with the truth; fails if it is 5 % off");
-    checkWhatIf->add_option("FRAMES", frameFiles, "files that describe frames")->required();
+    checkWhatIf->add_option("FRAMES", frameFiles, "files that describe frames");
     checkWhatIf->add_option("--workers", workers, "number of cores (8)")->check(CLI::Range(1, 60));
 
     CLI11_PARSE(app, count, arguments);

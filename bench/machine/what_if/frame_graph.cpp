@@ -16,8 +16,12 @@ using Kind = GraphStep::Kind;
 
 class Cutter {
 public:
-    Cutter(const RecordedWork &work, const trace::Frame &frame)
-        : m_work(work), m_begin(frame.begin), m_end(frame.end), m_jobOf(work.jobs.size(), kNone) {
+    Cutter(const RecordedWork &work, const trace::Frame &frame, int64_t begin)
+        : m_work(work),
+          m_frameBegin(frame.begin),
+          m_begin(begin),
+          m_end(frame.end),
+          m_jobOf(work.jobs.size(), kNone) {
         m_graph.number = frame.number;
         m_graph.recordedNs = static_cast<double>(frame.Length());
     }
@@ -173,9 +177,9 @@ private:
                     into.steps.push_back({Kind::Lower, 0, to->second, 1});
                 return;
             case Recorded::Mark:
-                if (step.begin != m_end) return;
-                into.steps.push_back({Kind::Mark});
-                m_graph.driver = job;
+                if (step.begin != m_end && step.begin != m_frameBegin) return;
+                into.steps.push_back({Kind::Mark, 0, 0, step.begin == m_end});
+                if (step.begin == m_end) m_graph.driver = job;
         }
     }
 
@@ -244,7 +248,7 @@ private:
     }
 
     const RecordedWork &m_work;
-    const int64_t m_begin, m_end;
+    const int64_t m_frameBegin, m_begin, m_end;
     std::vector<uint32_t> m_jobOf;  // recorded job to that of the graph
     std::vector<Part> m_parts;      // of each job of the graph
     std::vector<bool> m_isSubmitted;
@@ -258,8 +262,8 @@ private:
 
 }  // namespace
 
-FrameGraph CutFrame(const RecordedWork &work, const trace::Frame &frame) {
-    FrameGraph graph = Cutter(work, frame).Cut();
+FrameGraph CutFrame(const RecordedWork &work, const trace::Frame &frame, int64_t begin) {
+    FrameGraph graph = Cutter(work, frame, begin).Cut();
     if (graph.driver != kNone) graph.guessed += EndStuckWaits(graph);
     return graph;
 }

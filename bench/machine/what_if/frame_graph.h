@@ -13,7 +13,7 @@ struct GraphStep {
     Kind kind;
     double ns = 0;       ///< Compute, Sleep; Wait: how long it took in the recording
     uint32_t index = 0;  ///< a batch or a counter
-    uint32_t value = 0;  ///< of the counter
+    uint32_t value = 0;  ///< of the counter; Mark: 0 if the frame begins, 1 if it ends
 };
 
 struct GraphJob {
@@ -47,8 +47,9 @@ struct FrameGraph {
 /// number.
 uint32_t EndStuckWaits(FrameGraph &graph);
 
-/// Returns the part of the work between `frame.begin` and `frame.end`. Without a driver the frame
-/// cannot run again: the events of the job that ended it are missing.
-FrameGraph CutFrame(const RecordedWork &work, const trace::Frame &frame);
+/// Returns the part of the work between `begin` and the end of the frame. `begin` is that of the
+/// frame, or an earlier mark. Without a driver the frame cannot run again: the events of the job
+/// that ended it are missing.
+FrameGraph CutFrame(const RecordedWork &work, const trace::Frame &frame, int64_t begin);
 
 }  // namespace machine

@@ -140,7 +140,7 @@ private:
                                    std::chrono::nanoseconds(static_cast<int64_t>(step.ns)));
                     break;
                 case Kind::Mark:
-                    m_end = Now();
+                    (step.value == 0 ? m_begin : m_end) = Now();
             }
         }
     }

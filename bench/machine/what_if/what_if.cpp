@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <map>
 #include <numeric>
 
@@ -13,7 +14,9 @@ namespace machine {
 namespace {
 
 constexpr uint32_t kMostWorkers = 120;
-constexpr double kPause = 100;  // longer than in Costs, because most of the run is pauses
+constexpr double kSmall = 0.005;  // of the frame; no prediction is as exact as that
+constexpr double kRough = 0.05;
+constexpr double kPause = 400;  // longer than in Costs, because idle workers take most of the run
 
 double MeanOf(std::vector<double>::const_iterator begin, std::vector<double>::const_iterator end) {
     return begin == end ? 0 : std::accumulate(begin, end, 0.0) / static_cast<double>(end - begin);
@@ -36,7 +39,9 @@ Gain GainOf(const Sample &base, const Sample &changed) {
         gains.push_back(base.times[i] - changed.times[i]);
     if (gains.empty()) return {0, 0, 0, true};
     const auto [least, most] = std::minmax_element(gains.begin(), gains.end());
-    return {MedianOf(gains), *least, *most, *least <= 0 && *most >= 0};
+    const double gain = MedianOf(gains);
+    const bool isSmall = std::abs(gain) < kSmall * base.Median();
+    return {gain, *least, *most, isSmall || (*least <= 0 && *most >= 0)};
 }
 
 FrameTimes MeansOf(const std::vector<double> &times, size_t middleFrames) {
@@ -95,7 +100,13 @@ void WhatIf::ChooseFrames(const trace::Timeline &timeline, const RecordedWork &w
     }
     std::vector<trace::Frame> ran;
     for (size_t i = 0; i < chosen.size(); ++i) {
-        FrameGraph graph = CutFrame(work, chosen[i]);
+        FrameGraph graph = CutFrame(work, chosen[i], chosen[i].begin);
+        // The frames overlap. So the frame before runs, too, but its time does not count.
+        const auto before =
+            std::find_if(timeline.frames.begin(), timeline.frames.end(),
+                         [&](const trace::Frame &frame) { return frame.end == chosen[i].begin; });
+        if (graph.first.size() + graph.threads.size() > 1 && before != timeline.frames.end())
+            graph = CutFrame(work, chosen[i], before->begin);
         if (graph.driver == kNone) continue;
         if (i < middle) ++m_middle;
         m_frames.push_back(std::move(graph));
@@ -202,6 +213,8 @@ WhatIfTable RunAll(const WhatIf &whatIf, const std::vector<WhatIfRow> &rows) {
     if (slow != 0)
         table.note += ", slow frames " + error(table.rows[0].slow.Median(), table.recorded.slow);
     table.note += ".";
+    if (std::abs(table.rows[0].middle.Median() / table.recorded.middle - 1) > kRough)
+        table.note += " That is much, so the gains are rough.";
     if (guessed != 0)
         table.note += " " + std::to_string(guessed) +
                       " waits last as long as in the recording, whatever else changes.";

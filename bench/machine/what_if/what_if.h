@@ -38,7 +38,7 @@ struct WhatIfRow {
 
 struct WhatIfOptions {
     double budgetNs = 0;  ///< slow frames are those over it; 0: the longest ones
-    uint32_t orders = 9;
+    uint32_t orders = 8;
     uint32_t middleFrames = 9, slowFrames = 3;
     uint32_t names = 5;  ///< so many names of tasks are changed
 };
