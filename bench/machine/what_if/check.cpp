@@ -61,7 +61,7 @@ bool CheckSubject(Subject &subject, WhatIfOptions options, Checked &checked) {
     const std::vector<unsigned char> file = subject.Record();
     trace::Recording content;
     trace::Problem problem = trace::Read(file.data(), file.size(), &content);
-    options.orders = 3;
+    options.orders = 4;
     options.names = 2;
     const WhatIf whatIf(content, options);
     if (problem.empty()) problem = whatIf.TheProblem();
@@ -96,7 +96,7 @@ bool CheckPredictions(const std::vector<std::string> &frameFiles, uint32_t worke
     Checked checked;
     WhatIfOptions options;
     options.middleFrames = 4;
-    options.slowFrames = 2;
+    options.slowFrames = 3;
     for (const std::string &file : frameFiles) {
         frame::Frame frame;
         const frame::Problem problem = frame::ReadFile(file, 1, &frame);

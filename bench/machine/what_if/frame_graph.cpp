@@ -16,11 +16,11 @@ using Kind = GraphStep::Kind;
 
 class Cutter {
 public:
-    Cutter(const RecordedWork &work, const trace::Frame &frame, int64_t begin)
+    Cutter(const RecordedWork &work, const trace::Frame &frame, int64_t begin, int64_t end)
         : m_work(work),
-          m_frameBegin(frame.begin),
+          m_frame(frame),
           m_begin(begin),
-          m_end(frame.end),
+          m_end(end),
           m_jobOf(work.jobs.size(), kNone) {
         m_graph.number = frame.number;
         m_graph.recordedNs = static_cast<double>(frame.Length());
@@ -177,9 +177,9 @@ private:
                     into.steps.push_back({Kind::Lower, 0, to->second, 1});
                 return;
             case Recorded::Mark:
-                if (step.begin != m_end && step.begin != m_frameBegin) return;
-                into.steps.push_back({Kind::Mark, 0, 0, step.begin == m_end});
-                if (step.begin == m_end) m_graph.driver = job;
+                if (step.begin != m_frame.begin && step.begin != m_frame.end) return;
+                into.steps.push_back({Kind::Mark, 0, 0, step.begin == m_frame.end});
+                if (step.begin == m_frame.end) m_graph.driver = job;
         }
     }
 
@@ -248,7 +248,8 @@ private:
     }
 
     const RecordedWork &m_work;
-    const int64_t m_frameBegin, m_begin, m_end;
+    const trace::Frame m_frame;
+    const int64_t m_begin, m_end;
     std::vector<uint32_t> m_jobOf;  // recorded job to that of the graph
     std::vector<Part> m_parts;      // of each job of the graph
     std::vector<bool> m_isSubmitted;
@@ -260,11 +261,78 @@ private:
     FrameGraph m_graph;
 };
 
+// A job that submits tasks and at once waits for them has probably called AddTasksAndWait. Then
+// the tasks have at least the priority of the job.
+class Fuser {
+public:
+    explicit Fuser(FrameGraph &graph) : m_graph(graph), m_isOther(graph.counters.size()) {}
+
+    void Run() {
+        for (size_t i = 0; i < m_graph.counters.size(); ++i)
+            m_isOther[i] = m_graph.counters[i] != 0;
+        for (const GraphJob &job : m_graph.jobs) FindOthers(job.steps);
+        for (GraphJob &job : m_graph.jobs) Fuse(job.steps);
+    }
+
+private:
+    static constexpr double kBetweenNs = 2000;
+
+    void NoteOther(uint32_t counter) {
+        if (counter != kNone) m_isOther[counter] = true;
+    }
+
+    // Returns the place of the wait that belongs to the submission at `at`, or `at`.
+    size_t WaitAfter(const std::vector<GraphStep> &steps, size_t at) const {
+        if (steps[at].kind != Kind::Submit) return at;
+        const uint32_t counter = m_graph.batches[steps[at].index].counter;
+        size_t next = at + 1;
+        if (next < steps.size() && steps[next].kind == Kind::Compute &&
+            steps[next].ns <= kBetweenNs)
+            ++next;
+        const bool isIt = next < steps.size() && steps[next].kind == Kind::Wait &&
+                          steps[next].index == counter && steps[next].value == 0;
+        return isIt ? next : at;
+    }
+
+    // Finds counters that are also used in another way.
+    void FindOthers(const std::vector<GraphStep> &steps) {
+        for (size_t i = 0; i < steps.size(); ++i) {
+            const GraphStep &step = steps[i];
+            if (const size_t wait = WaitAfter(steps, i); wait != i)
+                i = wait;
+            else if (step.kind == Kind::Submit)
+                NoteOther(m_graph.batches[step.index].counter);
+            else if (step.kind == Kind::Raise || step.kind == Kind::Lower)
+                NoteOther(step.index);
+            else if (step.kind == Kind::Wait && i != 0)  // the first one may have begun before
+                NoteOther(step.index);
+        }
+    }
+
+    void Fuse(std::vector<GraphStep> &steps) const {
+        std::vector<GraphStep> fused;
+        for (size_t i = 0; i < steps.size(); ++i) {
+            fused.push_back(steps[i]);
+            const size_t wait = WaitAfter(steps, i);
+            if (wait == i || m_isOther[m_graph.batches[steps[i].index].counter]) continue;
+            fused.back().kind = Kind::SubmitAndWait;
+            i = wait;
+        }
+        steps.swap(fused);
+    }
+
+    FrameGraph &m_graph;
+    std::vector<bool> m_isOther;  // by counter
+};
+
 }  // namespace
 
-FrameGraph CutFrame(const RecordedWork &work, const trace::Frame &frame, int64_t begin) {
-    FrameGraph graph = Cutter(work, frame, begin).Cut();
-    if (graph.driver != kNone) graph.guessed += EndStuckWaits(graph);
+FrameGraph CutFrame(const RecordedWork &work, const trace::Frame &frame, int64_t begin,
+                    int64_t end) {
+    FrameGraph graph = Cutter(work, frame, begin, end).Cut();
+    if (graph.driver == kNone) return graph;
+    graph.guessed += EndStuckWaits(graph);
+    Fuser(graph).Run();
     return graph;
 }
 

@@ -9,7 +9,7 @@
 namespace machine {
 
 struct GraphStep {
-    enum class Kind : uint8_t { Compute, Submit, Wait, Raise, Lower, Sleep, Mark };
+    enum class Kind : uint8_t { Compute, Submit, SubmitAndWait, Wait, Raise, Lower, Sleep, Mark };
     Kind kind;
     double ns = 0;       ///< Compute, Sleep; Wait: how long it took in the recording
     uint32_t index = 0;  ///< a batch or a counter
@@ -47,9 +47,9 @@ struct FrameGraph {
 /// number.
 uint32_t EndStuckWaits(FrameGraph &graph);
 
-/// Returns the part of the work between `begin` and the end of the frame. `begin` is that of the
-/// frame, or an earlier mark. Without a driver the frame cannot run again: the events of the job
-/// that ended it are missing.
-FrameGraph CutFrame(const RecordedWork &work, const trace::Frame &frame, int64_t begin);
+/// Returns the part of the work between `begin` and `end`, in which the frame lies. Without a
+/// driver the frame cannot run again: the events of the job that ended it are missing.
+FrameGraph CutFrame(const RecordedWork &work, const trace::Frame &frame, int64_t begin,
+                    int64_t end);
 
 }  // namespace machine

@@ -95,21 +95,32 @@ private:
                                            : batch.priority;
     }
 
-    void Submit(uint32_t index, uint32_t without = kNone) {
-        const GraphBatch &batch = m_graph.batches[index];
+    std::vector<weft::Task> TasksOf(const GraphBatch &batch, uint32_t without = kNone) {
         std::vector<weft::Task> tasks;
         for (const uint32_t job : batch.jobs) {
             if (job != without) tasks.push_back({RunTask, &m_roles[job]});
         }
-        if (tasks.empty()) return;
+        return tasks;
+    }
+
+    void Submit(uint32_t index, uint32_t without = kNone) {
+        const GraphBatch &batch = m_graph.batches[index];
+        const std::vector<weft::Task> tasks = TasksOf(batch, without);
         weft::Counter *const counter =
             batch.counter == kNone ? nullptr : &m_counters[batch.counter].counter;
         const weft::TaskOptions options{PriorityOf(batch), batch.stack};
         if (tasks.size() == 1)
             m_scheduler->AddTask(tasks[0], counter, options);
-        else
+        else if (!tasks.empty())
             m_scheduler->AddTasks(static_cast<uint32_t>(tasks.size()), tasks.data(), counter,
                                   options);
+    }
+
+    void SubmitAndWait(uint32_t index) {
+        const GraphBatch &batch = m_graph.batches[index];
+        const std::vector<weft::Task> tasks = TasksOf(batch);
+        m_scheduler->AddTasksAndWait(static_cast<uint32_t>(tasks.size()), tasks.data(),
+                                     {PriorityOf(batch), batch.stack});
     }
 
     void PlayJob(uint32_t index) {
@@ -125,6 +136,9 @@ private:
                     break;
                 case Kind::Submit:
                     Submit(step.index);
+                    break;
+                case Kind::SubmitAndWait:
+                    SubmitAndWait(step.index);
                     break;
                 case Kind::Wait:
                     m_scheduler->WaitForCounter(counter, step.value);

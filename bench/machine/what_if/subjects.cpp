@@ -14,7 +14,7 @@ namespace {
 // The machine takes less time with long pauses.
 Costs LongPauses() {
     Costs costs;
-    costs.pause = 200;
+    costs.pause = 400;
     return costs;
 }
 

@@ -85,6 +85,23 @@ void WhatIf::FindPlace(const trace::Recording &recording, const trace::Timeline 
     costs.wakeUp = wakeUp - costs.wake;
 }
 
+namespace {
+
+// If frames overlap, those before and after this one run, too. Their times do not count.
+FrameGraph CutWithNeighbours(const trace::Timeline &timeline, const RecordedWork &work,
+                             const trace::Frame &frame) {
+    FrameGraph graph = CutFrame(work, frame, frame.begin, frame.end);
+    if (graph.first.size() + graph.threads.size() <= 1) return graph;
+    int64_t begin = frame.begin, end = frame.end;
+    for (const trace::Frame &other : timeline.frames) {
+        if (other.end == frame.begin) begin = other.begin;
+        if (other.begin == frame.end) end = other.end;
+    }
+    return CutFrame(work, frame, begin, end);
+}
+
+}  // namespace
+
 void WhatIf::ChooseFrames(const trace::Timeline &timeline, const RecordedWork &work) {
     std::vector<trace::Frame> byLength = timeline.frames;
     std::stable_sort(
@@ -100,13 +117,7 @@ void WhatIf::ChooseFrames(const trace::Timeline &timeline, const RecordedWork &w
     }
     std::vector<trace::Frame> ran;
     for (size_t i = 0; i < chosen.size(); ++i) {
-        FrameGraph graph = CutFrame(work, chosen[i], chosen[i].begin);
-        // The frames overlap. So the frame before runs, too, but its time does not count.
-        const auto before =
-            std::find_if(timeline.frames.begin(), timeline.frames.end(),
-                         [&](const trace::Frame &frame) { return frame.end == chosen[i].begin; });
-        if (graph.first.size() + graph.threads.size() > 1 && before != timeline.frames.end())
-            graph = CutFrame(work, chosen[i], before->begin);
+        FrameGraph graph = CutWithNeighbours(timeline, work, chosen[i]);
         if (graph.driver == kNone) continue;
         if (i < middle) ++m_middle;
         m_frames.push_back(std::move(graph));
