@@ -16,14 +16,15 @@ using Kind = GraphStep::Kind;
 
 class Cutter {
 public:
-    Cutter(const RecordedWork &work, const trace::Frame &frame, int64_t begin, int64_t end)
+    Cutter(const RecordedWork &work, const Stretch &stretch)
         : m_work(work),
-          m_frame(frame),
-          m_begin(begin),
-          m_end(end),
+          m_stretch(stretch),
+          m_begin(stretch.begin),
+          m_end(stretch.end),
           m_jobOf(work.jobs.size(), kNone) {
-        m_graph.number = frame.number;
-        m_graph.recordedNs = static_cast<double>(frame.Length());
+        m_graph.frames = stretch.frames;
+        m_graph.recordedNs = static_cast<double>(stretch.lastMark - stretch.firstMark) /
+                             static_cast<double>(stretch.frames.size());
     }
 
     FrameGraph Cut() {
@@ -177,9 +178,9 @@ private:
                     into.steps.push_back({Kind::Lower, 0, to->second, 1});
                 return;
             case Recorded::Mark:
-                if (step.begin != m_frame.begin && step.begin != m_frame.end) return;
-                into.steps.push_back({Kind::Mark, 0, 0, step.begin == m_frame.end});
-                if (step.begin == m_frame.end) m_graph.driver = job;
+                if (step.begin != m_stretch.firstMark && step.begin != m_stretch.lastMark) return;
+                into.steps.push_back({Kind::Mark, 0, 0, step.begin == m_stretch.lastMark});
+                if (step.begin == m_stretch.lastMark) m_graph.driver = job;
         }
     }
 
@@ -248,7 +249,7 @@ private:
     }
 
     const RecordedWork &m_work;
-    const trace::Frame m_frame;
+    const Stretch m_stretch;
     const int64_t m_begin, m_end;
     std::vector<uint32_t> m_jobOf;  // recorded job to that of the graph
     std::vector<Part> m_parts;      // of each job of the graph
@@ -327,9 +328,8 @@ private:
 
 }  // namespace
 
-FrameGraph CutFrame(const RecordedWork &work, const trace::Frame &frame, int64_t begin,
-                    int64_t end) {
-    FrameGraph graph = Cutter(work, frame, begin, end).Cut();
+FrameGraph CutStretch(const RecordedWork &work, const Stretch &stretch) {
+    FrameGraph graph = Cutter(work, stretch).Cut();
     if (graph.driver == kNone) return graph;
     graph.guessed += EndStuckWaits(graph);
     Fuser(graph).Run();

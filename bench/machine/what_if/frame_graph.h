@@ -1,8 +1,7 @@
-// One recorded frame as a program that can run again: jobs with steps, and counters.
+// Recorded frames as a program that can run again: jobs with steps, and counters.
 #pragma once
 
 #include "machine/what_if/recorded_work.h"
-#include "trace/timeline.h"
 
 #include <vector>
 
@@ -31,15 +30,22 @@ struct GraphBatch {
     std::vector<uint32_t> jobs;
 };
 
+/// A part of a recording, and the frames in it whose times count.
+struct Stretch {
+    std::vector<uint32_t> frames;  ///< their numbers
+    int64_t firstMark, lastMark;   ///< the begin of the first frame, the end of the last one
+    int64_t begin, end;            ///< of the part
+};
+
 struct FrameGraph {
-    uint32_t number = 0;
-    double recordedNs = 0;
+    std::vector<uint32_t> frames;    ///< numbers of the frames whose times count
+    double recordedNs = 0;           ///< the mean time of these frames
     std::vector<uint32_t> counters;  ///< their values at the beginning
     std::vector<GraphJob> jobs;
     std::vector<GraphBatch> batches;
     std::vector<uint32_t> first;    ///< batches that are there at the beginning
     std::vector<uint32_t> threads;  ///< jobs that are no tasks
-    uint32_t driver = kNone;        ///< the job that ends the frame
+    uint32_t driver = kNone;        ///< the job that ends the last frame
     uint32_t guessed = 0;           ///< waits that last as long as recorded, whatever else changes
 };
 
@@ -47,9 +53,8 @@ struct FrameGraph {
 /// number.
 uint32_t EndStuckWaits(FrameGraph &graph);
 
-/// Returns the part of the work between `begin` and `end`, in which the frame lies. Without a
-/// driver the frame cannot run again: the events of the job that ended it are missing.
-FrameGraph CutFrame(const RecordedWork &work, const trace::Frame &frame, int64_t begin,
-                    int64_t end);
+/// Returns the work in a part of a recording. Without a driver it cannot run again: the events of
+/// the job that ended the last frame are missing.
+FrameGraph CutStretch(const RecordedWork &work, const Stretch &stretch);
 
 }  // namespace machine

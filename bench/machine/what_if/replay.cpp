@@ -20,7 +20,7 @@ using Kind = GraphStep::Kind;
 
 constexpr size_t kThreadStackBytes = 64 << 10;
 
-// Plays one frame. Its jobs do what they did in the recording, apart from the change.
+// Plays one graph. Its jobs do what they did in the recording, apart from the change.
 class Player {
 public:
     Player(const FrameGraph &graph, const Change &change, uint32_t order)
@@ -34,7 +34,7 @@ public:
         for (uint32_t i = 0; i < m_roles.size(); ++i) m_roles[i] = {this, i};
     }
 
-    /// Returns the time until the driver has marked the end of the frame.
+    /// Returns the mean time of the frames, until the driver has marked the end of the last one.
     double Play(weft::TaskScheduler *scheduler) {
         m_scheduler = scheduler;
         for (size_t i = 0; i < m_graph.counters.size(); ++i)
@@ -43,7 +43,7 @@ public:
         for (const uint32_t batch : m_graph.first) {
             const std::vector<uint32_t> &jobs = m_graph.batches[batch].jobs;
             if (std::count(jobs.begin(), jobs.end(), m_graph.driver) != 0) mine = batch;
-            Submit(batch, m_graph.driver);
+            Submit(batch, m_graph.batches[batch].priority, m_graph.driver);
         }
         for (size_t i = 0; i < m_threads.size(); ++i)
             m_threads[i].Start(RunThread, &m_roles[m_graph.threads[i]], kThreadStackBytes);
@@ -52,7 +52,7 @@ public:
         scheduler->WaitForCounter(&m_threadsLeft);
         for (weft::env::Thread &thread : m_threads) thread.Join();
         scheduler->WaitIdle();
-        return m_end - m_begin;
+        return (m_end - m_begin) / static_cast<double>(m_graph.frames.size());
     }
 
 private:
@@ -103,12 +103,12 @@ private:
         return tasks;
     }
 
-    void Submit(uint32_t index, uint32_t without = kNone) {
+    void Submit(uint32_t index, weft::Priority priority, uint32_t without = kNone) {
         const GraphBatch &batch = m_graph.batches[index];
         const std::vector<weft::Task> tasks = TasksOf(batch, without);
         weft::Counter *const counter =
             batch.counter == kNone ? nullptr : &m_counters[batch.counter].counter;
-        const weft::TaskOptions options{PriorityOf(batch), batch.stack};
+        const weft::TaskOptions options{priority, batch.stack};
         if (tasks.size() == 1)
             m_scheduler->AddTask(tasks[0], counter, options);
         else if (!tasks.empty())
@@ -135,7 +135,7 @@ private:
                     Work(step.ns * factor * Perturb(m_order, index, i));
                     break;
                 case Kind::Submit:
-                    Submit(step.index);
+                    Submit(step.index, PriorityOf(m_graph.batches[step.index]));
                     break;
                 case Kind::SubmitAndWait:
                     SubmitAndWait(step.index);

@@ -3,6 +3,7 @@
 
 #include "frame/description.h"
 #include "machine/what_if/commands.h"
+#include "trace/timeline.h"
 
 #include "weft/frame/frame_pipeline.h"
 #include "weft/trace/recorder.h"

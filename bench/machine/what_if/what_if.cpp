@@ -14,7 +14,8 @@ namespace machine {
 namespace {
 
 constexpr uint32_t kMostWorkers = 120;
-constexpr double kSmall = 0.005;  // of the frame; no prediction is as exact as that
+constexpr uint32_t kTogether = 6;  // frames that overlap
+constexpr double kSmall = 0.005;   // of the frame; no prediction is as exact as that
 constexpr double kRough = 0.05;
 constexpr double kPause = 400;  // longer than in Costs, because idle workers take most of the run
 
@@ -87,17 +88,22 @@ void WhatIf::FindPlace(const trace::Recording &recording, const trace::Timeline 
 
 namespace {
 
-// If frames overlap, those before and after this one run, too. Their times do not count.
-FrameGraph CutWithNeighbours(const trace::Timeline &timeline, const RecordedWork &work,
-                             const trace::Frame &frame) {
-    FrameGraph graph = CutFrame(work, frame, frame.begin, frame.end);
-    if (graph.first.size() + graph.threads.size() <= 1) return graph;
-    int64_t begin = frame.begin, end = frame.end;
+// Takes a frame by itself if it does not overlap with others. Otherwise takes it with some of those
+// after it, and one before and after these, whose times do not count.
+FrameGraph CutAround(const trace::Timeline &timeline, const RecordedWork &work,
+                     const trace::Frame &frame, uint32_t together) {
+    Stretch stretch{{frame.number}, frame.begin, frame.end, frame.begin, frame.end};
+    FrameGraph alone = CutStretch(work, stretch);
+    if (alone.first.size() + alone.threads.size() <= 1) return alone;
     for (const trace::Frame &other : timeline.frames) {
-        if (other.end == frame.begin) begin = other.begin;
-        if (other.begin == frame.end) end = other.end;
+        if (other.end == frame.begin) stretch.begin = other.begin;
+        if (other.begin != stretch.end) continue;
+        stretch.end = other.end;
+        if (stretch.frames.size() == together) break;
+        stretch.lastMark = other.end;
+        stretch.frames.push_back(other.number);
     }
-    return CutFrame(work, frame, begin, end);
+    return CutStretch(work, stretch);
 }
 
 }  // namespace
@@ -117,7 +123,7 @@ void WhatIf::ChooseFrames(const trace::Timeline &timeline, const RecordedWork &w
     }
     std::vector<trace::Frame> ran;
     for (size_t i = 0; i < chosen.size(); ++i) {
-        FrameGraph graph = CutWithNeighbours(timeline, work, chosen[i]);
+        FrameGraph graph = CutAround(timeline, work, chosen[i], i < middle ? kTogether : 1);
         if (graph.driver == kNone) continue;
         if (i < middle) ++m_middle;
         m_frames.push_back(std::move(graph));
@@ -216,11 +222,13 @@ WhatIfTable RunAll(const WhatIf &whatIf, const std::vector<WhatIfRow> &rows) {
     const size_t slow = whatIf.Frames().size() - whatIf.MiddleFrames();
     uint32_t guessed = 0;
     for (const FrameGraph &frame : whatIf.Frames()) guessed += frame.guessed;
-    table.note = std::to_string(whatIf.MiddleFrames()) + " frames of medium length and the " +
-                 std::to_string(slow) + " slowest ones, run again on " +
-                 std::to_string(whatIf.ThePlace().workers) + " virtual cores in " +
-                 std::to_string(whatIf.Orders()) + " orders. Replay error: " +
-                 error(table.rows[0].middle.Median(), table.recorded.middle);
+    const size_t together = whatIf.Frames()[0].frames.size();
+    table.note =
+        std::to_string(whatIf.MiddleFrames()) + " frames of medium length" +
+        (together > 1 ? ", each with those around it," : "") + " and " + std::to_string(slow) +
+        " slow ones, run again on " + std::to_string(whatIf.ThePlace().workers) +
+        " virtual cores in " + std::to_string(whatIf.Orders()) +
+        " orders. Replay error: " + error(table.rows[0].middle.Median(), table.recorded.middle);
     if (slow != 0)
         table.note += ", slow frames " + error(table.rows[0].slow.Median(), table.recorded.slow);
     table.note += ".";

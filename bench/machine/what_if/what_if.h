@@ -3,6 +3,7 @@
 #pragma once
 
 #include "machine/what_if/replay.h"
+#include "trace/timeline.h"
 
 #include <ostream>
 #include <string>
