@@ -14,7 +14,7 @@ namespace machine {
 namespace {
 
 constexpr uint32_t kFrames = 21, kWarmUp = 2;
-constexpr size_t kRecorderBytes = 64 << 20;
+constexpr size_t kRecorderBytes = 16 << 20;
 
 bool Complain(const std::string &problem) {
     std::fprintf(stderr, "machine: %s\n", problem.c_str());
