@@ -119,7 +119,6 @@ bool CheckPredictions(const std::vector<std::string> &frameFiles, uint32_t worke
         }
         if (!CheckSubject(*DescribedFrame(file, workers), options, checked)) return false;
     }
-    options.slowFrames = 0;  // each of its frames is as long as those around it
     if (!CheckSubject(*Pipeline(4), options, checked)) return false;
     std::printf("\nthe worst error is %.1f %%\n\n%u passed, %u failed\n", 100 * checked.worst,
                 checked.passed, checked.failed);

@@ -126,7 +126,7 @@ private:
                     HistoryOf(step.counter).Change(step.begin, step.value);
                 if (step.kind == Recorded::Lower)
                     HistoryOf(step.counter).Change(step.begin, -int64_t{step.value});
-                if (step.kind == Recorded::Release) m_isReleased.insert(step.index);
+                if (EndsItsWait(step)) m_isReleased.insert(step.index);
             }
         }
         for (CounterHistory &history : m_histories) history.Sort();
@@ -135,6 +135,11 @@ private:
                 if (step.kind == Recorded::Wait) FindEnd(step.index);
             }
         }
+    }
+
+    // A wait may be ended several times, if the task then waits again. The last time counts.
+    bool EndsItsWait(const RecordedStep &step) const {
+        return step.kind == Recorded::Release && step.begin == m_work.waits[step.index].ready;
     }
 
     // Finds out what ends a wait when the frame runs again.
@@ -174,7 +179,8 @@ private:
                                       HistoryOf(step.counter).Index(), step.value});
                 return;
             case Recorded::Release:
-                if (const auto to = m_releasedBy.find(step.index); to != m_releasedBy.end())
+                if (const auto to = m_releasedBy.find(step.index);
+                    to != m_releasedBy.end() && EndsItsWait(step))
                     into.steps.push_back({Kind::Lower, 0, to->second, 1});
                 return;
             case Recorded::Mark:

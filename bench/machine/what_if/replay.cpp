@@ -172,6 +172,16 @@ private:
 
 }  // namespace
 
+namespace {
+
+// In another order a counter may be lowered before it is raised. Then the lowering has no effect.
+void OnReport(const weft::Report &report, void *) {
+    if (report.code != weft::ReportCode::CounterUnderflow)
+        std::fprintf(stderr, "machine: %s\n", report.what);
+}
+
+}  // namespace
+
 double Perturb(uint32_t order, uint32_t job, uint32_t step) {
     uint64_t bits = (uint64_t{order} << 40) + (uint64_t{job} << 8) + step + 1;
     for (int i = 0; i < 3; ++i) {
@@ -191,6 +201,7 @@ std::vector<double> Replay(const std::vector<FrameGraph> &frames, const Place &p
         const uint32_t more = std::max(options.workers, place.workers) - place.workers;
         options.smallFibers = place.smallFibers + 16 * more;
         options.largeFibers = place.largeFibers + 2 * more + 1;  // that of the replay
+        options.onReport = OnReport;
         weft::TaskScheduler scheduler(options);
         auto main = [&](weft::TaskScheduler *self) {
             Player(frames[0], change, order).Play(self);  // warms up

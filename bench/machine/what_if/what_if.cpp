@@ -123,6 +123,8 @@ void WhatIf::ChooseFrames(const trace::Timeline &timeline, const RecordedWork &w
     }
     std::vector<trace::Frame> ran;
     for (size_t i = 0; i < chosen.size(); ++i) {
+        // The time of one frame says little if it overlaps: it depends on those around it.
+        if (i >= middle && m_middle != 0 && m_frames[0].frames.size() > 1) break;
         FrameGraph graph = CutAround(timeline, work, chosen[i], i < middle ? kTogether : 1);
         if (graph.driver == kNone) continue;
         if (i < middle) ++m_middle;
