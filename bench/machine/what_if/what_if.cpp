@@ -227,9 +227,10 @@ WhatIfTable RunAll(const WhatIf &whatIf, const std::vector<WhatIfRow> &rows) {
     const size_t together = whatIf.Frames()[0].frames.size();
     table.note =
         std::to_string(whatIf.MiddleFrames()) + " frames of medium length" +
-        (together > 1 ? ", each with those around it," : "") + " and " + std::to_string(slow) +
-        " slow ones, run again on " + std::to_string(whatIf.ThePlace().workers) +
-        " virtual cores in " + std::to_string(whatIf.Orders()) +
+        (together > 1 ? ", each with those around it" : "") +
+        (slow != 0 ? " and " + std::to_string(slow) + " slow ones" : "") + ", run again on " +
+        std::to_string(whatIf.ThePlace().workers) + " virtual cores in " +
+        std::to_string(whatIf.Orders()) +
         " orders. Replay error: " + error(table.rows[0].middle.Median(), table.recorded.middle);
     if (slow != 0)
         table.note += ", slow frames " + error(table.rows[0].slow.Median(), table.recorded.slow);
