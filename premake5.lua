@@ -302,7 +302,9 @@ if program("bench", { "bench/*.cpp", "bench/frame/description.cpp", "bench/frame
 end
 
 -- The sources of the library on a machine in virtual time, which also runs described frames.
-if not _OPTIONS.shared and program("machine", { "bench/machine/**.cpp", "bench/frame/*.cpp", "bench/rounds.cpp" }) then
+if not _OPTIONS.shared and program("machine", { "bench/machine/**.cpp", "bench/frame/*.cpp", "bench/rounds.cpp",
+        "bench/trace/trace_file.cpp", "bench/trace/timeline.cpp", "bench/trace/critical_path.cpp",
+        "bench/trace/output.cpp" }) then
     removefiles { "bench/frame/main.cpp", "bench/frame/plot.cpp", "bench/frame/clock.cpp" }
     simulated()
     includedirs { "bench", "tests", "source" }

@@ -7,8 +7,8 @@
 #     tests/run.sh "deque*"         runs only unit_tests; the arguments go to Catch2
 #     tests/run.sh --sanitizers     all unit tests in Release, Asan (with UBSan) and Tsan, the last
 #                                   two with the checks of debug builds. Also the allocation gate,
-#                                   the counts and bounds of `machine`, more schedules of the
-#                                   simulator, and the checks of the documents
+#                                   the counts, bounds and predictions of `machine`, more schedules
+#                                   of the simulator, and the checks of the documents
 #     tests/run.sh --extras         all of that, and Debug, clang, Valgrind, the shared library, the
 #                                   library without exceptions, and programs that use an installed
 #                                   weft
@@ -98,6 +98,7 @@ sanitizers() {
     # The numbers of atomic operations and cache line transfers of a task must not change unnoticed.
     step run "" Release machine counts --check bench/machine/counts.csv
     step run "" Release machine bounds  # wake-ups and efficiency on many virtual cores
+    step run "" Release machine check-what-if bench/frame/{aaa,indie,spiky}.frame
     step run "" Release simulate 3000
     step run "" Release simulate --weak 1500
     step run "" Release readme/run      # its blocks of code compile

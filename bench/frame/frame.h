@@ -11,6 +11,7 @@
 #pragma once
 
 #include <weft/task_scheduler.h>
+#include <weft/trace/recorder.h>
 
 #include <cstdint>
 #include <functional>
@@ -50,6 +51,8 @@ struct RunOptions {
     uint32_t warmUp = 20;                 ///< frames before the measured ones
     /// False: measures only frames and ideals, if the durations of the tasks are known
     bool hooks = true;
+    /// Records the frames of the run without hooks, with a mark at the end of each. Null = none
+    weft::Recorder *recorder = nullptr;
 };
 
 /// How a worker spent its time in frames. The three values are fractions, and their sum is 1.

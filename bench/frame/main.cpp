@@ -9,8 +9,10 @@ namespace frame {
 namespace {
 
 constexpr int kFailed = 1, kBadInput = 2;
+constexpr size_t kRecorderBytes = 64 << 20;
+
 struct Options {
-    std::string file, csv, plot;
+    std::string file, csv, plot, record;
     uint64_t seed = 1;
     RunOptions run;
 };
@@ -27,6 +29,8 @@ void AddOptions(CLI::App &app, Options &options) {
         ->capture_default_str();
     app.add_option("--seed", options.seed, "for the durations of the tasks")->capture_default_str();
     app.add_option("--csv", options.csv, "write percentiles of frame / ideal to this file");
+    app.add_option("--record", options.record,
+                   "write a recording of the last frames to this file, for weft_trace");
     app.add_option("--plot", options.plot, "write a plot of all frames to this file (SVG)");
 }
 
@@ -46,9 +50,14 @@ int Main(int count, char **arguments) {
     Problem problem = ReadFile(options.file, options.seed, &frame);
     if (!problem.empty()) return Complain(problem, kBadInput);
 
+    std::vector<unsigned char> memory(options.record.empty() ? 0 : kRecorderBytes);
+    weft::Recorder recorder(memory.data(), memory.size());
+    if (!options.record.empty()) options.run.recorder = &recorder;
     const Report report = RunFrames(frame, options.run);
     if (!report.problem.empty()) return Complain(report.problem, kFailed);
     Print(report);
+    if (!options.record.empty() && !recorder.WriteFile(options.record.c_str()))
+        return Complain(options.record + ": cannot be written", kFailed);
     if (!options.csv.empty()) problem = WriteCsv(report, options.csv);
     if (problem.empty() && !options.plot.empty()) problem = Plot(report, options.plot);
     return problem.empty() ? 0 : Complain(problem, kFailed);

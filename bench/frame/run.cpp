@@ -4,6 +4,8 @@
 #include "frame/clock.h"
 #include "frame/shares.h"
 
+#include <weft/trace/marks.h>
+
 #include <algorithm>
 
 namespace frame {
@@ -59,6 +61,7 @@ public:
         weft::SchedulerOptions options;
         options.workers = m_options.workers;
         if (m_recorder != nullptr) m_recorder->AttachTo(options.trace);
+        if (m_recorder == nullptr) options.recorder = m_options.recorder;
         const auto main = [](weft::TaskScheduler *scheduler, void *self) {
             static_cast<Runner *>(self)->RunAll(scheduler);
         };
@@ -74,6 +77,7 @@ public:
 
 private:
     void RunAll(weft::TaskScheduler *scheduler) {
+        weft::MarkFrame(*scheduler, ~0u);
         for (uint32_t i = 0; i < m_options.warmUp + m_options.frames; ++i) {
             if (m_frame.prepare) m_frame.prepare(m_frame, i);
             const bool counts = i >= m_options.warmUp;
@@ -83,6 +87,7 @@ private:
             RunOne(scheduler);
             Record(recorder, Event::Kind::FrameEnd, *scheduler);
             const double elapsed = static_cast<double>(NowNs() - begin);
+            weft::MarkFrame(*scheduler, i);
             if (!counts) continue;
             frames.push_back(elapsed);
             const Work work = KnownWork(m_frame.stages);

@@ -35,6 +35,7 @@ struct Core {
     void *callSlot = nullptr;
     void *hookSlot = nullptr;
     double clock = 0;
+    double fellAsleep = 0;
     uint32_t joiner = kNobody;
     bool runnable = false;
     bool done = false;
@@ -73,6 +74,12 @@ void MakeRunnable(uint32_t other) {
     s_state.cores[other].runnable = true;
     s_state.others.push_back(other);
     std::push_heap(s_state.others.begin(), s_state.others.end(), IsLater);
+    s_state.nextClock = s_state.cores[s_state.others.front()].clock;
+}
+
+// Call it after the clock of a runnable core has changed.
+void SortRunnable() {
+    std::make_heap(s_state.others.begin(), s_state.others.end(), IsLater);
     s_state.nextClock = s_state.cores[s_state.others.front()].clock;
 }
 
@@ -259,21 +266,19 @@ void *ExchangeCallSlot(void *value) noexcept {
 void *HookSlot() noexcept { return s_state.cores[s_state.current].hookSlot; }
 void SetHookSlot(void *value) noexcept { s_state.cores[s_state.current].hookSlot = value; }
 
-// Workloads have no deadlines.
+// A core that sleeps with a deadline stays runnable, with its clock at the deadline.
 bool Parker::ParkUntil(uint64_t deadline) noexcept {
-    if (deadline != ~uint64_t{0}) {
-        std::fprintf(stderr, "machine: it knows no deadlines\n");
-        std::abort();
-    }
     Yield();
     if (!m_notified) {
+        Core &own = s_state.cores[s_state.current];
         m_sleeper = s_state.current;
-        s_state.cores[s_state.current].runnable = false;
+        own.fellAsleep = own.clock;
+        own.runnable = deadline != ~uint64_t{0};
+        if (own.runnable) own.clock = std::max(own.clock, static_cast<double>(deadline));
         Yield();
     }
     m_sleeper = ~0u;
-    m_notified = false;
-    return true;
+    return std::exchange(m_notified, false);
 }
 
 void Parker::Unpark() noexcept {
@@ -284,8 +289,14 @@ void Parker::Unpark() noexcept {
     Work(s_state.costs.wake);
     ++s_state.total.wakes;
     Core &sleeper = s_state.cores[m_sleeper];
-    sleeper.clock = std::max(sleeper.clock, machine::Now() + s_state.costs.wakeUp);
-    MakeRunnable(m_sleeper);
+    const double woken = std::max(sleeper.fellAsleep, machine::Now() + s_state.costs.wakeUp);
+    if (sleeper.runnable) {
+        sleeper.clock = std::min(sleeper.clock, woken);
+        SortRunnable();
+    } else {
+        sleeper.clock = woken;
+        MakeRunnable(m_sleeper);
+    }
 }
 
 bool Thread::Start(void (*entry)(void *), void *arg, size_t) noexcept {

@@ -1,10 +1,12 @@
 // Prints figures of weft on a machine in virtual time (machine.h). `machine --help` prints the
 // commands.
 #include "machine/runs.h"
+#include "machine/what_if/commands.h"
 
 #include <CLI/CLI.hpp>
 
 #include <string>
+#include <vector>
 
 namespace machine {
 namespace {
@@ -15,7 +17,10 @@ int Main(int count, char **arguments) {
     std::string table, frame, results;
     uint32_t workers = 0;
     bool quick = false;
-    double transfer = Costs().transfer;
+    double transfer = Costs().transfer, budget = 0;
+    std::vector<std::string> frameFiles;
+    std::string recording, json;
+    WhatIfOptions whatIfOptions;
 
     CLI::App app("Runs weft on a machine in virtual time, with up to 128 cores.");
     app.require_subcommand(1);
@@ -51,20 +56,42 @@ int Main(int count, char **arguments) {
         ->check(CLI::Range(1, 1024));
     frames->add_option("TRANSFER", transfer, "nanoseconds for a transfer of a cache line")
         ->capture_default_str();
+    frames->add_option("--record", recording, "write a recording of the frames to this file");
 
     CLI::App *const calibrate = addCommand(
         "calibrate", "fits the model's costs to measured results, and checks them on other rows");
     calibrate->add_option("RESULTS", results, "results of bench/run.sh (CSV)")->required();
+
+    CLI::App *const whatIf = addCommand(
+        "what-if", "runs frames of a recording again, with faster tasks, more workers and so on");
+    whatIf->add_option("RECORDING", recording, "file that weft::Recorder has written")->required();
+    whatIf->add_option("--budget", budget, "milliseconds: only longer frames count as slow")
+        ->check(CLI::Range(0.0, 1e9));
+    whatIf->add_option("--orders", whatIfOptions.orders, "so many runs, each in another order")
+        ->check(CLI::Range(2, 1000))
+        ->capture_default_str();
+    whatIf->add_option("--names", whatIfOptions.names, "so many names of tasks are changed")
+        ->capture_default_str();
+    whatIf->add_option("--json", json, "write the table to this file, for weft_trace --what-if");
+
+    CLI::App *const checkWhatIf = addCommand(
+        "check-what-if", "compares what what-if says with the truth; fails if it is 5 % off");
+    checkWhatIf->add_option("FRAMES", frameFiles, "files that describe frames");
+    checkWhatIf->add_option("--workers", workers, "number of cores (8)")->check(CLI::Range(1, 60));
 
     CLI11_PARSE(app, count, arguments);
 
     if (*counts) return PrintCounts(OrNull(table)) ? 0 : 1;
     if (*bounds) return PrintBounds() ? 0 : 1;
     if (*calibrate) return Calibrate(results.c_str()) ? 0 : 1;
+    whatIfOptions.budgetNs = budget * 1e6;
+    if (*whatIf) return PrintWhatIf(recording, json, whatIfOptions) ? 0 : 1;
+    if (*checkWhatIf) return CheckPredictions(frameFiles, workers == 0 ? 8 : workers) ? 0 : 1;
     if (*curves) PrintCurves(quick, workers, OrNull(frame));
     if (*layouts) PrintLayouts(OrNull(frame));
     if (*wakeUps) PrintWakeUps();
     if (*frames) PrintFrames(frame.c_str(), workers, transfer);
+    if (*frames && !recording.empty()) return RecordFile(frame, workers, recording) ? 0 : 1;
     return 0;
 }
 

@@ -17,7 +17,7 @@ namespace {
 constexpr int kOverBudget = 1, kFailed = 2;
 
 struct Options {
-    std::string file, to = "summary", out, title, pictures;
+    std::string file, to = "summary", out, title, pictures, whatIf;
     std::vector<std::string> compare;
     bool summary = false;
     double budget = 0;
@@ -41,6 +41,8 @@ void AddOptions(CLI::App &app, Options &options) {
                    "folder with pictures of frames for the page: frame_000012.png is that of frame "
                    "12; small ones, because the page holds them")
         ->type_name("FOLDER");
+    app.add_option("--what-if", options.whatIf,
+                   "for --to html: a table that `machine what-if --json` has written");
     app.add_option("--compare", options.compare,
                    "two recordings: say what makes the median frame of the second one longer")
         ->expected(2);
@@ -93,6 +95,13 @@ int ShowPage(const Options &options, std::ostream &out) {
         problem = ReadPictures(options.pictures, recording, &page.pictures);
     if (!problem.empty()) return Complain(problem);
     PrintRemarks(recording);
+    if (!options.whatIf.empty()) {
+        std::ifstream table(options.whatIf, std::ios::binary);
+        page.whatIf.assign(std::istreambuf_iterator<char>(table), {});
+        // anything else would break the script of the page
+        if (page.whatIf.empty() || page.whatIf.front() != '{')
+            return Complain(options.whatIf + ": is no table of `machine what-if`");
+    }
     return weft::trace::WriteHtml(bytes, page, out) ? 0 : Complain("the page cannot be written");
 }
 
@@ -129,6 +138,8 @@ int Main(int count, char **arguments) {
     if (options.summary) options.to = "summary";
     if (options.file.empty() == options.compare.empty())
         return Complain("give either a FILE or --compare with two files");
+    if (!options.whatIf.empty() && options.to != "html")
+        return Complain("--what-if is for --to html");
 
     std::ofstream file;
     if (!options.out.empty()) {

@@ -108,7 +108,7 @@ int WritePage(const char *path, const char *title, const char *budget) {
     options.frameBudget = std::strtoull(budget, nullptr, 10);
     options.pictures = {{3, "data:image/gif;base64,R0lGODlhAQABAAAAACw="}};
     options.functions = {{0x402000, "Load<File>"}};
-    options.whatIf = R"({"note":"<b>","base":{"p50":2e6,"p99":3e6},"rows":[]})";
+    options.whatIf = R"({"note":"<b>","rows":[]})";
     return weft::trace::WriteHtml(bytes, options, std::cout) ? 0 : 1;
 }
 

@@ -345,31 +345,33 @@ test('a narrow window', () =>
     }));
 
 test('pictures and the what-if table', async () => {
+    const times = (ns, gain = 12e4, isNoise = false) => ({
+        ns,
+        gain,
+        isNoise,
+        least: gain - 2e4,
+        most: gain + 2e4,
+    });
     const url = save('options.html', simulated, {
         title: 'With pictures',
         budget: 2e6,
         pictures: Array.from({length: 40}, (_, i) => ({frame: i, url: CELL})),
         whatIf: {
             note: 'Frames run again on virtual cores, 20 orders.',
-            base: {p50: 1.22e6, p99: 2.43e6},
             rows: [
-                {change: 'attach 20 % faster', p50: 1.1e6, p99: 2.2e6, low: 1.05e6, high: 1.15e6},
-                {
-                    change: '12 workers',
-                    p50: 1.21e6,
-                    p99: 2.4e6,
-                    low: 1.19e6,
-                    high: 1.24e6,
-                    isNoise: true,
-                },
+                {change: 'no change', middle: times(1.22e6, 0), slow: times(2.43e6, 0)},
+                {change: 'attach 20 % faster', middle: times(1.1e6), slow: times(2.5e6, -7e4)},
+                {change: '12 workers', middle: times(1.21e6, 1e4, true), slow: times(2.43e6, 0)},
             ],
         },
     });
     await withPage(url, {scheme: 'light'}, async tab => {
         assert.ok((await tab.evaluate(`document.querySelectorAll('#pictures img').length`)) >= 5);
         const rows = await rowsOf(tab, 'what-if');
-        assert.deepEqual(rows[0].slice(0, 3), ['attach 20 % faster', '1.10 ms', '120 µs']);
-        assert.equal(rows[1][2], 'within noise');
+        assert.deepEqual(rows[0].slice(0, 3), ['no change', '1.22 ms', '']);
+        const gains = ['attach 20 % faster', '1.10 ms', '120 µs', '100 µs, 140 µs', '2.50 ms'];
+        assert.deepEqual(rows[1], [...gains, '−70 µs']);
+        assert.equal(rows[2][2], 'within noise');
         await tab.screenshot(path.join(out, 'options_light.png'));
     });
 });

@@ -3,8 +3,7 @@
 //
 // Options (JSON): `title`; `budget`, the nanoseconds that a frame may take; `pictures`, a list of
 // {frame, url} with data addresses; `functions`, names of functions by address ("0x401136");
-// `whatIf`, {note, base: {p50, p99}, rows: [{change, p50, p99, low, high, isNoise}]} with times in
-// nanoseconds. Each of them may be absent.
+// `whatIf`, the table of `machine what-if` (what_if.js). Each of them may be absent.
 'use strict';
 const {read} = require('./reader.js');
 const {analyse, percentile, TaskKind, IDLE} = require('./analysis.js');
@@ -12,7 +11,8 @@ const {palettes, idlePatterns} = require('./palette.js');
 const {$, numberText, make, put} = require('./dom.js');
 const {timeText, Theme, FrameBars, drawHistogram} = require('./drawing.js');
 const {Timeline} = require('./timeline.js');
-const {showPath, showIdle, showWhatIf, showTasks, idleTexts} = require('./tables.js');
+const {showPath, showIdle, showTasks, idleTexts} = require('./tables.js');
+const {showWhatIf} = require('./what_if.js');
 const {showDetails} = require('./details.js');
 const {listen} = require('./input.js');
 
@@ -52,7 +52,7 @@ class Page {
         $('title').textContent = this.options.title || 'weft: frame report';
         this.showFigures();
         this.showProblems();
-        showWhatIf(this);
+        showWhatIf(this.options.whatIf);
         listen(this);
         this.setTheme(this.storedTheme());
         this.readAddress() || this.choose(this.chosen);

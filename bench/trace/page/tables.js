@@ -1,4 +1,4 @@
-// The tables of the page: the critical path, idle times, what would help, tasks by name.
+// The tables of the page: the critical path, idle times, tasks by name.
 'use strict';
 const {percentile, GAPS, IDLE} = require('./analysis.js');
 const {$, numberText, percentText, make, put, link, row, fillTable} = require('./dom.js');
@@ -160,24 +160,6 @@ function idleBar(page, one, length) {
     return make('div', {className: 'account'}, label, parts, busy);
 }
 
-// ---- what would help
-
-/// Shows the table of the options, if there is one.
-function showWhatIf(page) {
-    const {whatIf} = page.options;
-    if (!whatIf || !Array.isArray(whatIf.rows)) return;
-    $('what-if-panel').hidden = false;
-    const base = whatIf.base || {};
-    const recorded = `As recorded: p50 ${timeText(base.p50)}, p99 ${timeText(base.p99)}.`;
-    $('what-if-note').textContent = `${whatIf.note || ''} ${base.p50 ? recorded : ''}`;
-    const lines = whatIf.rows.map(one => {
-        const gain = one.isNoise ? 'within noise' : timeText(base.p50 - one.p50);
-        const range = `${timeText(one.low)}, ${timeText(one.high)}`;
-        return row({}, one.change, timeText(one.p50), gain, range, timeText(one.p99));
-    });
-    fillTable($('what-if'), ['change', 'p50', 'gain', 'least, most', 'p99'], lines);
-}
-
 // ---- tasks by name
 
 const columns = [
@@ -265,4 +247,4 @@ function taskRow(page, one, most) {
     );
 }
 
-module.exports = {showPath, showIdle, showWhatIf, showTasks, idleTexts};
+module.exports = {showPath, showIdle, showTasks, idleTexts};
