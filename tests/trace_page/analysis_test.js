@@ -94,7 +94,7 @@ test('a task that waits, another one that releases it, on two workers', () => {
     w.put(1, Kind.Ready, 950, {fiber: 3, other: 1, a: 0x20, name: 'outer'});
     w.put(0, Kind.FiberSwitch, 1000, {fiber: 2, other: 1});
     w.put(0, Kind.Resume, 1010, {fiber: 1, a: 0x20, name: 'outer'});
-    w.put(0, Kind.FrameMark, 1200, {fiber: 1, other: 5});
+    w.put(0, Kind.Frame, 1200, {fiber: 1, other: 5});
     w.end(0, 1300, {fiber: 1, number: 10, name: 'outer'});
     const a = analyse(w);
     checkInvariants(a);
@@ -200,7 +200,7 @@ test('a wait that ends with a deadline: the time until then is the task’s own'
     w.put(0, Kind.Ready, 5020, {fiber: 0xffffff, other: 1, a: 0x10, name: 'sleeper'});
     w.put(0, Kind.FiberSwitch, 5100, {fiber: 0xffffff, other: 1});
     w.put(0, Kind.Resume, 5110, {fiber: 1, a: 0x10, name: 'sleeper'});
-    w.put(0, Kind.FrameMark, 5200, {fiber: 1, other: 1});
+    w.put(0, Kind.Frame, 5200, {fiber: 1, other: 1});
     const a = analyse(w);
     checkInvariants(a);
     assert.deepEqual(stepsOf(a, a.criticalPath(0)), [
@@ -242,7 +242,7 @@ test('a task that was queued behind another one: its worker was busy', () => {
     w.begin(0, 250, {fiber: 1, number: 2, name: 'long'});
     w.end(0, 5000, {fiber: 1, number: 2, name: 'long'});
     w.begin(0, 5000, {fiber: 1, number: 3, name: 'long'});
-    w.put(0, Kind.FrameMark, 5500, {fiber: 1, other: 1});
+    w.put(0, Kind.Frame, 5500, {fiber: 1, other: 1});
     const a = analyse(w);
     assert.deepEqual(stepsOf(a, a.criticalPath(0)), [
         ['first', 0, 0, 200],
@@ -278,7 +278,7 @@ test('a blocked worker: a wait without a switch', () => {
     w.put(1, Kind.Wake, 710, {fiber: 2, other: 0});
     w.put(0, Kind.Unpark, 800, {fiber: 1});
     w.put(0, Kind.Resume, 820, {fiber: 1, a: 0x10, name: 'a'});
-    w.put(0, Kind.FrameMark, 900, {fiber: 1, other: 1});
+    w.put(0, Kind.Frame, 900, {fiber: 1, other: 1});
     w.end(0, 950, {fiber: 1, number: 1, name: 'a'});
     w.end(1, 960, {fiber: 2, number: 2, name: 'b'});
     const a = analyse(w);
@@ -300,7 +300,7 @@ test('an external thread runs the frame loop', () => {
     const w = new Writer({workers: 1});
     for (let frame = 0; frame < 3; ++frame) {
         const t = frame * 10000;
-        w.put(1, Kind.FrameMark, t + 100, {fiber: 7, other: frame});
+        w.put(1, Kind.Frame, t + 100, {fiber: 7, other: frame});
         w.submit(1, t + 2000, {fiber: 7, first: frame + 1, name: 'work', counter: 0x30});
         w.put(1, Kind.Wait, t + 2100, {fiber: 7, a: 0x30});
         w.begin(0, t + 3000, {fiber: 1, number: frame + 1, name: 'work'});
@@ -333,7 +333,7 @@ test('host code can be what made a frame longer; it is no task with a usual time
     const w = new Writer({workers: 1});
     let t = 100;
     for (let frame = 0; frame < 20; ++frame) {
-        w.put(1, Kind.FrameMark, t, {fiber: 7, other: frame});
+        w.put(1, Kind.Frame, t, {fiber: 7, other: frame});
         t += frame === 12 ? 5e6 : 20e3;
         w.submit(1, t, {fiber: 7, first: frame + 1, name: 'work', counter: 0x30});
         w.put(1, Kind.Wait, t + 100, {fiber: 7, a: 0x30});
@@ -367,7 +367,7 @@ test('an attached thread runs host code, and tasks while it waits', () => {
     w.put(1, Kind.Unpark, 950, {fiber: 3});
     w.put(1, Kind.FiberSwitch, 960, {fiber: 3, other: host});
     w.put(1, Kind.Resume, 970, {fiber: host, a: 0x30});
-    w.put(1, Kind.FrameMark, 1100, {fiber: host, other: 0});
+    w.put(1, Kind.Frame, 1100, {fiber: host, other: 0});
     w.put(1, Kind.Detach, 1200, {fiber: host});
     const a = analyse(w);
     checkInvariants(a);
@@ -396,7 +396,7 @@ test('a blocking call is on the path of the task that waits for it', () => {
     w.put(0, Kind.Unpark, 9300, {fiber: 0xffffff});
     w.put(0, Kind.FiberSwitch, 9350, {fiber: 0xffffff, other: 1});
     w.put(0, Kind.Resume, 9360, {fiber: 1, a: 0x40, name: 'load'});
-    w.put(0, Kind.FrameMark, 9500, {fiber: 1, other: 0});
+    w.put(0, Kind.Frame, 9500, {fiber: 1, other: 0});
     const a = analyse(w);
     checkInvariants(a);
     const calls = a.tracks.findIndex(track => track.kind === 'calls');

@@ -22,7 +22,7 @@ function small() {
     w.put(3, Kind.CallBegin, 100, {fiber: 9, a: 0x77, b: 0x402000, isFunction: true});
     w.put(3, Kind.CallEnd, 110, {fiber: 9, a: 0x77, b: 0x402000, isFunction: true});
     w.put(2, Kind.Attach, 115, {fiber: 72});
-    w.put(1, Kind.FrameMark, 120, {fiber: 5, other: 42});
+    w.put(1, Kind.Frame, 120, {fiber: 5, other: 42});
     w.put(1, Kind.CounterName, 130, {fiber: 5, a: 0x6000, name: 'walkers'});
     return w;
 }

@@ -176,7 +176,7 @@ function simulate({
                     }
                     at(t3 + 500, t4 =>
                         waitFor(w3, t4, beside, (w5, t5) => {
-                            put(w5, Kind.FrameMark, t5 + 200, {other: frame});
+                            put(w5, Kind.Frame, t5 + 200, {other: frame});
                             truth[frame].end = t5 + 200;
                             frameFrom(frame + 1, w5, t5 + 400);
                         }),
@@ -184,7 +184,7 @@ function simulate({
                 };
                 stageFrom(0, w2, t + 300);
             };
-            writer.put(w, Kind.FrameMark, begin + 100, {fiber: MAIN_FIBER, other: 0xfffff});
+            writer.put(w, Kind.Frame, begin + 100, {fiber: MAIN_FIBER, other: 0xfffff});
             frameFrom(0, w, begin + 200);
         },
     };

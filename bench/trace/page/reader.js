@@ -33,7 +33,7 @@ const Kind = {
     Detach: 17,
     CallBegin: 18,
     CallEnd: 19,
-    FrameMark: 20,
+    Frame: 20,
     CounterName: 21,
 };
 const KINDS = 22;

@@ -406,7 +406,7 @@ class Builder {
                 case Kind.CallEnd:
                     this.taskEnd(i, track, fiber, time[i], TaskKind.Call);
                     break;
-                case Kind.FrameMark:
+                case Kind.Frame:
                     this.frames.push({
                         number: recording.other[i],
                         end: time[i],
