@@ -135,7 +135,7 @@ TEST_CASE("trace: tasks put back into queues keep their numbers", "[trace]") {
 TEST_CASE("trace: deferred tasks are submitted when their condition holds", "[trace]") {
     test::TraceLog trace;
     SchedulerOptions options = test::Options(1);
-    trace.AttachTo(options);
+    trace.AttachTo(options, kAllKinds);
     test::Runner runner(options);
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         Counter gate(1), counter;
