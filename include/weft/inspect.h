@@ -5,7 +5,7 @@
 //     const weft::Statistics now = weft::GetStatistics(*scheduler);
 //     overlay.Print("%u of %u fibers", now.smallFibersInUse, now.smallFibers);
 //
-//     weft::DescribeWaiters(*scheduler, [](const weft::Waiter &waiter, void *) {
+//     weft::DescribeWaiters(*scheduler, [](const weft::WaiterInfo &waiter, void *) {
 //         const char *name = waiter.task != nullptr ? waiter.task : "a task without a name";
 //         if (waiter.cause == weft::WaitCause::Cycle) engine::Log("deadlock", name);
 //     });
@@ -87,7 +87,7 @@ enum class WaitCause : uint8_t {
 };
 
 /// A task or a thread that waits.
-struct Waiter {
+struct WaiterInfo {
     /// The fiber, as in TaskScheduler::CurrentFiber; kAnyWorker for an external thread.
     uint32_t fiber = kAnyWorker;
     WaitCause cause = WaitCause::Unknown;
@@ -113,7 +113,7 @@ struct Waiter {
 /// OutOfMemory and returns 0. Also returns 0 after a report of NotRunning or NullTask. Thread-safe
 /// while the scheduler runs.
 WEFT_API uint32_t DescribeWaiters(TaskScheduler &scheduler,
-                                  void (*tell)(const Waiter &waiter, void *user),
+                                  void (*tell)(const WaiterInfo &waiter, void *user),
                                   void *user = nullptr) noexcept;
 
 }  // namespace weft

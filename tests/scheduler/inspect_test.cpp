@@ -23,11 +23,11 @@ namespace {
 
 // What DescribeWaiters tells, by the names of the tasks.
 struct Told {
-    std::map<std::string, Waiter> byName;
+    std::map<std::string, WaiterInfo> byName;
     std::vector<WaitCause> order;
     uint32_t external = 0;
 
-    static void Tell(const Waiter &waiter, void *user) {
+    static void Tell(const WaiterInfo &waiter, void *user) {
         Told &self = *static_cast<Told *>(user);
         self.order.push_back(waiter.cause);
         if (waiter.isExternal) {
@@ -45,7 +45,9 @@ Told Describe(TaskScheduler &scheduler) {
     return told;
 }
 
-std::string ByTask(const Waiter &waiter) { return waiter.byTask != nullptr ? waiter.byTask : "-"; }
+std::string ByTask(const WaiterInfo &waiter) {
+    return waiter.byTask != nullptr ? waiter.byTask : "-";
+}
 
 // Waits until `count` tasks wait, then returns what they wait for.
 Told DescribeWhen(TaskScheduler &scheduler, uint32_t count) {
@@ -119,7 +121,7 @@ TEST_CASE("inspect: causes of waits while the host runs", "[inspect]") {
             told = Describe(scheduler);
             const auto at = [&](const char *name) {
                 const auto found = told.byName.find(name);
-                return found != told.byName.end() ? found->second : Waiter();
+                return found != told.byName.end() ? found->second : WaiterInfo();
             };
             CHECK(CycleOf(told) == "lowers a lowers b lowers c ");
             CHECK(at("behind a").cause == WaitCause::Stuck);

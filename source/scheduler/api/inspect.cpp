@@ -80,7 +80,7 @@ WorkerStatistics GetWorkerStatistics(TaskScheduler &taskScheduler, uint32_t work
 }
 
 uint32_t DescribeWaiters(TaskScheduler &taskScheduler,
-                         void (*tell)(const Waiter &waiter, void *user), void *user) noexcept {
+                         void (*tell)(const WaiterInfo &waiter, void *user), void *user) noexcept {
     const Caller caller(taskScheduler, "DescribeWaiters");
     Scheduler *scheduler = caller.Running();
     if (scheduler == nullptr) return 0;

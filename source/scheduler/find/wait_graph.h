@@ -32,12 +32,12 @@ public:
     bool IsComplete() const noexcept { return m_nodes != nullptr; }
     uint32_t Count() const noexcept { return m_count; }
     /// Returns the waiters in the order of their causes.
-    const Waiter &At(uint32_t i) const noexcept { return m_nodes[i].waiter; }
+    const WaiterInfo &At(uint32_t i) const noexcept { return m_nodes[i].waiter; }
 
 private:
     static constexpr uint32_t kNone = ~0u;
     struct Node {
-        Waiter waiter;
+        WaiterInfo waiter;
         bool isKnown = false;  // the cause is final
         bool forIdle = false;  // it waits until all other tasks have ended (WaitIdle)
         bool onTop = false;    // its task runs inline on the stack of another task

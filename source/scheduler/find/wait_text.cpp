@@ -30,13 +30,13 @@ const char *HeadingOf(WaitCause cause) noexcept {
 
 // Returns true if the tasks have the same name and wait in the same way. Each task of a cycle is
 // told.
-bool AreAlike(const Waiter &a, const Waiter &b) noexcept {
+bool AreAlike(const WaiterInfo &a, const WaiterInfo &b) noexcept {
     return a.cause == b.cause && a.counter == b.counter && a.task == b.task &&
            a.cause != WaitCause::Cycle && !b.isExternal;
 }
 
 // Returns true if a report tells this waiter.
-bool IsStuck(const Waiter &waiter) noexcept {
+bool IsStuck(const WaiterInfo &waiter) noexcept {
     return !waiter.isExternal && waiter.cause != WaitCause::Working;
 }
 
@@ -67,9 +67,9 @@ uint32_t CountBlocked(const WaitGraph &graph) noexcept {
 }
 
 void AddWaiters(ReportText &text, const Scheduler &scheduler, const WaitGraph &graph) noexcept {
-    const Waiter *last = nullptr;
+    const WaiterInfo *last = nullptr;
     for (uint32_t i = 0; i < graph.Count();) {
-        const Waiter &waiter = graph.At(i++);
+        const WaiterInfo &waiter = graph.At(i++);
         if (!IsStuck(waiter)) continue;
         const bool isFirst = last == nullptr || last->cause != waiter.cause;
         if (last != nullptr) text.Add(isFirst ? "; " : ", ");
