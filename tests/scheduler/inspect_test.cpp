@@ -96,8 +96,9 @@ TEST_CASE("inspect: causes of waits while the host runs", "[inspect]") {
             test::Batch forHost(1, waitsFor(host)), forRoot(1, waitsFor(root));
             test::Batch forSleeper(1, waitsFor(sleeper));
             Counter over(1);
+            std::atomic<uint32_t> wrong{0};
             test::Batch sleeps(1, [&](TaskScheduler &running, uint32_t) {
-                CHECK(WaitForCounterFor(running, &over, 1h));
+                wrong += !WaitForCounterFor(running, &over, 1h);
             });
             uint32_t waiting = 0;
             Told told;
@@ -140,6 +141,7 @@ TEST_CASE("inspect: causes of waits while the host runs", "[inspect]") {
             scheduler.DecrementCounter(&host);
             for (Counter *counter : {&a, &b, &c, &root, &sleeper, &others})
                 scheduler.WaitForCounter(counter);
+            CHECK(wrong == 0);
         }) == Status::Ok);
         CHECK(runner.log.Text() == "");
     }
@@ -150,8 +152,9 @@ TEST_CASE("inspect: a wait for a task that runs, and for one of several counters
     CHECK(runner.Run([](TaskScheduler &scheduler) {
         Counter busy(1), all, gates[2] = {Counter(1), Counter(1)};
         std::atomic<bool> over{false};
+        std::atomic<uint32_t> wrong{0};
         test::Batch runs(1, [&](TaskScheduler &, uint32_t) {
-            CHECK(test::SpinUntil([&] { return over.load(); }));
+            wrong += !test::SpinUntil([&] { return over.load(); });
         });
         test::Batch waits(1,
                           [&](TaskScheduler &running, uint32_t) { running.WaitForCounter(&busy); });
@@ -174,6 +177,7 @@ TEST_CASE("inspect: a wait for a task that runs, and for one of several counters
         scheduler.DecrementCounter(&busy);
         scheduler.DecrementCounter(&gates[1]);
         scheduler.WaitForCounter(&all);
+        CHECK(wrong == 0);
     }) == Status::Ok);
     CHECK(runner.log.Text() == "");
 }
@@ -296,8 +300,9 @@ TEST_CASE("inspect: external threads, attached threads, and queued tasks", "[ins
     REQUIRE(runner.scheduler.Start() == Status::Ok);
     Counter gate(1);
     std::thread external([&] { runner.scheduler.WaitForCounter(&gate); });
+    Status status = Status::NotRunning;
     std::thread attached([&] {
-        CHECK(runner.scheduler.AttachThread() == Status::Ok);
+        status = runner.scheduler.AttachThread();
         runner.scheduler.WaitForCounter(&gate);
         runner.scheduler.DetachThread();
     });
@@ -315,6 +320,7 @@ TEST_CASE("inspect: external threads, attached threads, and queued tasks", "[ins
     }
     external.join();
     attached.join();
+    CHECK(status == Status::Ok);
     CHECK(test::SpinUntil([&] { return Describe(runner.scheduler).order.empty(); }));
     runner.scheduler.Stop();
     CHECK(runner.log.Text() == "");
@@ -323,8 +329,9 @@ TEST_CASE("inspect: external threads, attached threads, and queued tasks", "[ins
 TEST_CASE("report Stalled: names cycles, roots and what waits behind them", "[inspect][idle]") {
     test::Runner runner(test::Options(2, 16, 2));
     Counter a(1), b(2), gate(1), root(1);
+    bool reported = false;
     std::thread external([&] {
-        CHECK(test::SpinUntil([&] { return runner.log.CountOf(ReportCode::Stalled) != 0; }));
+        reported = test::SpinUntil([&] { return runner.log.CountOf(ReportCode::Stalled) != 0; });
         runner.scheduler.DecrementCounter(&b, 2);
         runner.scheduler.DecrementCounter(&gate);
     });
@@ -350,6 +357,7 @@ TEST_CASE("report Stalled: names cycles, roots and what waits behind them", "[in
         scheduler.WaitForCounter(&b);
     }) == Status::Ok);
     external.join();
+    CHECK(reported);
     const std::string what = runner.log.First(ReportCode::Stalled).what;
     INFO(what);
     const size_t cycle = what.find("in a cycle: fiber "), none = what.find("lowered by no task: ");
@@ -417,10 +425,10 @@ TEST_CASE("inspect: sleeps, wakes and steals are counted; tasks of external thre
     CHECK(test::SpinUntil([&] { return total().sleeps >= 2; }));
     Counter counter;
     // Each task runs only when the other one has begun. So the second worker steals one of them.
-    std::atomic<uint32_t> begun{0};
+    std::atomic<uint32_t> begun{0}, wrong{0};
     test::Batch meets(2, [&](TaskScheduler &, uint32_t) {
         begun.fetch_add(1);
-        CHECK(test::SpinUntil([&] { return begun.load() == 2; }));
+        wrong += !test::SpinUntil([&] { return begun.load() == 2; });
     });
     test::Batch submits(1, [&](TaskScheduler &running, uint32_t) {
         running.AddTasks(2, meets.Tasks(), &counter);
@@ -429,6 +437,7 @@ TEST_CASE("inspect: sleeps, wakes and steals are counted; tasks of external thre
     Counter all;
     runner.scheduler.AddTask(submits[0], &all);
     runner.scheduler.WaitForCounter(&all);
+    CHECK(wrong == 0);
     // A worker counts a task as finished after it has lowered the counter.
     CHECK(test::SpinUntil([&] { return total().finished == 3; }));
     const Statistics statistics = GetStatistics(runner.scheduler);
