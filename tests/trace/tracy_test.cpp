@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,9 @@ namespace {
 
 // They live until the program ends. So LeakSanitizer sees what they keep.
 TracyTrace &NewTrace() {
+    static std::mutex mutex;  // tasks call it, too
     static std::vector<TracyTrace *> &all = *new std::vector<TracyTrace *>;
+    const std::lock_guard<std::mutex> lock(mutex);
     all.push_back(new TracyTrace);
     return *all.back();
 }
