@@ -55,9 +55,9 @@ struct Statistics {
 
 /// Returns the state of the scheduler.
 ///
-/// Reads the fibers and workers one by one, without a lock and without an effect on them: with a
-/// few hundred fibers this takes a few microseconds. If the scheduler does not run, reports
-/// NotRunning and returns zeros. Thread-safe while the scheduler runs.
+/// Reads the fibers and workers one by one, without a lock and without an effect on them. If the
+/// scheduler does not run, reports NotRunning and returns zeros. Thread-safe while the scheduler
+/// runs.
 WEFT_API Statistics GetStatistics(TaskScheduler &scheduler) noexcept;
 
 /// Returns what a worker has done. `worker`: the index of a worker or of an attached thread

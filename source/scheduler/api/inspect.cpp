@@ -1,4 +1,4 @@
-// Implements weft/inspect.h. All loads are relaxed: the figures are only shown.
+// Implements weft/inspect.h. All loads here are relaxed: the figures are only shown.
 #include "weft/inspect.h"
 
 #include "scheduler/api/internal_api.h"
@@ -12,27 +12,15 @@ using namespace internal;
 
 namespace {
 
-WorkerStatistics StatisticsOf(const Worker &worker) noexcept {
-    WorkerStatistics statistics;
+void Add(WorkerStatistics &sum, const Worker &worker) noexcept {
     const uint64_t direct = worker.directTasks.load(kRelaxed);
-    statistics.submitted = worker.submitted.load(kRelaxed) + direct;
-    statistics.finished = worker.finished.load(kRelaxed) + direct;
-    statistics.inlineRuns = worker.inlineRuns.load(kRelaxed) + direct;
-    statistics.suspensions = worker.suspensions.load(kRelaxed);
-    statistics.steals = worker.steals.load(kRelaxed);
-    statistics.sleeps = worker.sleeps.load(kRelaxed);
-    statistics.wakes = worker.wakes.load(kRelaxed);
-    return statistics;
-}
-
-void Add(WorkerStatistics &sum, const WorkerStatistics &more) noexcept {
-    sum.submitted += more.submitted;
-    sum.finished += more.finished;
-    sum.inlineRuns += more.inlineRuns;
-    sum.suspensions += more.suspensions;
-    sum.steals += more.steals;
-    sum.sleeps += more.sleeps;
-    sum.wakes += more.wakes;
+    sum.submitted += worker.submitted.load(kRelaxed) + direct;
+    sum.finished += worker.finished.load(kRelaxed) + direct;
+    sum.inlineRuns += worker.inlineRuns.load(kRelaxed) + direct;
+    sum.suspensions += worker.suspensions.load(kRelaxed);
+    sum.steals += worker.steals.load(kRelaxed);
+    sum.sleeps += worker.sleeps.load(kRelaxed);
+    sum.wakes += worker.wakes.load(kRelaxed);
 }
 
 void CountFibers(const Scheduler &scheduler, Statistics &statistics) noexcept {
@@ -56,12 +44,9 @@ Statistics GetStatistics(TaskScheduler &taskScheduler) noexcept {
     const Caller caller(taskScheduler, "GetStatistics");
     const Scheduler *scheduler = caller.Running();
     if (scheduler == nullptr) return statistics;
-    for (uint32_t i = 0; i < scheduler->Slots(); ++i)
-        Add(statistics.total, StatisticsOf(scheduler->workers[i]));
+    for (uint32_t i = 0; i < scheduler->Slots(); ++i) Add(statistics.total, scheduler->workers[i]);
     statistics.submittedOutside = scheduler->externalSubmitted.load(kRelaxed);
-    const uint64_t submitted = statistics.total.submitted + statistics.submittedOutside;
-    const uint64_t finished = statistics.total.finished;
-    statistics.pendingTasks = submitted > finished ? submitted - finished : 0;
+    statistics.pendingTasks = PendingTasks(*scheduler);
     statistics.workers = scheduler->workerCount;
     statistics.attachedThreads = scheduler->attached.Value();
     CountFibers(*scheduler, statistics);
@@ -69,14 +54,18 @@ Statistics GetStatistics(TaskScheduler &taskScheduler) noexcept {
 }
 
 WorkerStatistics GetWorkerStatistics(TaskScheduler &taskScheduler, uint32_t worker) noexcept {
+    WorkerStatistics statistics;
     const Caller caller(taskScheduler, "GetWorkerStatistics");
     const Scheduler *scheduler = caller.Running();
-    if (scheduler == nullptr) return {};
-    if (worker < scheduler->slotCount) return StatisticsOf(scheduler->workers[worker]);
-    ReportMistake(scheduler->options, ReportCode::BadOption,
-                  "Give the index of a worker or of an attached thread.",
-                  "GetWorkerStatistics: worker %u of %u", worker, scheduler->slotCount);
-    return {};
+    if (scheduler == nullptr) return statistics;
+    if (worker < scheduler->slotCount) {
+        Add(statistics, scheduler->workers[worker]);
+    } else {
+        ReportMistake(scheduler->options, ReportCode::BadOption,
+                      "Give the index of a worker or of an attached thread.",
+                      "GetWorkerStatistics: worker %u of %u", worker, scheduler->slotCount);
+    }
+    return statistics;
 }
 
 uint32_t DescribeWaiters(TaskScheduler &taskScheduler,

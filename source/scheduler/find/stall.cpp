@@ -52,29 +52,21 @@ bool AnyRestricted(const Scheduler &scheduler) noexcept {
     return any;
 }
 
-// Calls act(fiber, counter, index) for each fiber that waits and is not about to continue. relaxed,
-// all: for reports.
-template <class Act>
-void ForWaiters(const Scheduler &scheduler, uint32_t first, Act act) noexcept {
+// Returns true if something waits. A pending task that lies in no queue belongs to a fiber that
+// waits, or waits for a counter itself. So the fibers of the pool need not be checked one by one.
+// relaxed, all: for reports.
+bool AnyWaiter(const Scheduler &scheduler) noexcept {
     // If only tasks in WaitIdle are pending, these continue as soon as a worker notices it.
-    const bool isIdle = PendingTasks(scheduler) == scheduler.idleTasks.load(kRelaxed);
-    for (uint32_t i = first; i < scheduler.AllFibers(); ++i) {
+    if (PendingTasks(scheduler) != scheduler.idleTasks.load(kRelaxed)) return true;
+    for (uint32_t i = scheduler.FiberCount(); i < scheduler.AllFibers(); ++i) {
         const Fiber &fiber = scheduler.fibers[i];
         const Counter *counter = fiber.waitsFor.load(kRelaxed);
         // guestsLeft: a Stop without workers waits for external threads
-        if (counter == nullptr || counter == &scheduler.guestsLeft) continue;
-        if (isIdle && fiber.waitsForIdle.load(kRelaxed)) continue;
-        act(fiber, *counter, i);
+        if (counter != nullptr && counter != &scheduler.guestsLeft &&
+            !fiber.waitsForIdle.load(kRelaxed))
+            return true;
     }
-}
-
-// Returns true if something waits. A pending task that lies in no queue belongs to a fiber that
-// waits, or waits for a counter itself. So the fibers of the pool need not be checked one by one.
-bool AnyWaiter(const Scheduler &scheduler) noexcept {
-    bool any = PendingTasks(scheduler) != scheduler.idleTasks.load(kRelaxed);
-    ForWaiters(scheduler, scheduler.FiberCount(),
-               [&](const Fiber &, const Counter &, uint32_t) { any = true; });
-    return any;
+    return false;
 }
 
 // Returns the code with which a stall of this kind is reported.

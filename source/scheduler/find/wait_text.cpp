@@ -36,7 +36,7 @@ bool AreAlike(const WaiterInfo &a, const WaiterInfo &b) noexcept {
 }
 
 // Returns true if a report tells this waiter.
-bool IsStuck(const WaiterInfo &waiter) noexcept {
+bool IsBlocked(const WaiterInfo &waiter) noexcept {
     return !waiter.isExternal && waiter.cause != WaitCause::Working;
 }
 
@@ -62,7 +62,7 @@ const char *ReportText::Get() const noexcept {
 
 uint32_t CountBlocked(const WaitGraph &graph) noexcept {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < graph.Count(); ++i) count += IsStuck(graph.At(i)) ? 1 : 0;
+    for (uint32_t i = 0; i < graph.Count(); ++i) count += IsBlocked(graph.At(i)) ? 1 : 0;
     return count;
 }
 
@@ -70,7 +70,7 @@ void AddWaiters(ReportText &text, const Scheduler &scheduler, const WaitGraph &g
     const WaiterInfo *last = nullptr;
     for (uint32_t i = 0; i < graph.Count();) {
         const WaiterInfo &waiter = graph.At(i++);
-        if (!IsStuck(waiter)) continue;
+        if (!IsBlocked(waiter)) continue;
         const bool isFirst = last == nullptr || last->cause != waiter.cause;
         if (last != nullptr) text.Add(isFirst ? "; " : ", ");
         if (isFirst) text.Add("%s: ", HeadingOf(waiter.cause));

@@ -8,7 +8,8 @@ namespace weft::internal {
 
 namespace {
 
-// relaxed: only the owners write. A finished task that is seen late delays the report.
+// relaxed: only the owners write. If a finished task is seen late, the time without one seems
+// longer by that delay. That is far shorter than the option's milliseconds.
 uint64_t Finished(const Scheduler &scheduler) noexcept {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < scheduler.Slots(); ++i)
