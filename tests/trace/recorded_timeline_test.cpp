@@ -196,25 +196,27 @@ TEST_CASE("a recording that is written in the middle of a run is sound up to the
     weft::Recorder recorder(memory.data(), memory.size());
     options.recorder = &recorder;
     test::Runner runner(options);
+    // While one file is written, at most kBatchesPerFile batches run, which the rings can hold.
+    constexpr uint32_t kFiles = 20, kBatchesPerFile = 20;
     std::vector<std::string> files;
-    std::atomic<uint32_t> ran{0};
-    std::atomic<bool> stop{false};
+    std::atomic<uint32_t> batches{0}, written{0};
     std::thread writer([&] {
-        test::SpinUntil([&] { return ran.load() > 500; });
-        for (int i = 0; i < 20; ++i) files.push_back(test::FileOf(recorder));
-        stop.store(true);
+        for (uint32_t i = 0; i < kFiles; ++i) {
+            // The file is written while a batch runs that no earlier file saw.
+            test::SpinUntil([&] { return batches.load() > i * kBatchesPerFile + 5; });
+            files.push_back(test::FileOf(recorder));
+            written.store(i + 1);
+        }
     });
     CHECK(runner.Run([&](weft::TaskScheduler &it) {
-        while (!stop.load()) {
-            test::Batch batch(50, [&](weft::TaskScheduler &inside, uint32_t) {
+        while (written.load() < kFiles) {
+            test::SpinUntil(
+                [&] { return batches.load() < (written.load() + 1) * kBatchesPerFile; });
+            ++batches;
+            test::Batch batch(50, [](weft::TaskScheduler &inside, uint32_t) {
                 test::Marks marks(5);
                 inside.AddTasksAndWait(5, marks.Tasks(), test::Named("child"));
                 inside.Yield();
-                // The rings must hold more time than it takes to write them.
-                const auto end = weft::Now() + 20us;
-                while (weft::Now() < end) {
-                }
-                ++ran;
             });
             it.AddTasksAndWait(50, batch.Tasks(), test::Named("parent"));
         }
