@@ -107,6 +107,7 @@ void Detach(Worker *worker) noexcept {
     Emit(scheduler, worker, TraceKind::Detach);
     worker->accepts.exchange(0, kAcqRel);  // see Bind
     do {
+        if (scheduler.order.isGivenUp) break;
         Wait(worker, worker->bound, 0, ResumeOn::AnyWorker);
         // Other workers could take the work in the queues, too, but there may be none. Without a
         // free fiber this thread cannot run it. Work of each priority must go before the thread's

@@ -132,6 +132,10 @@ Status CheckOptions(const SchedulerOptions &options, uint32_t leastWorkers) noex
     if (options.agingMilliseconds < 1 || options.agingMilliseconds > 60000)
         return OutOfRange(options, "Give 1 to 60,000.", "agingMilliseconds",
                           options.agingMilliseconds);
+    if (options.order != 0 && workers != 0)
+        return OutOfRange(options,
+                          "Set SchedulerOptions::workers to 0, and call Start and AttachThread.",
+                          "order", options.order);
     if (options.idle > IdlePolicy::Sleep)
         return OutOfRange(options, "Give one of IdlePolicy's values.", "idle", options.idle);
     return Status::Ok;

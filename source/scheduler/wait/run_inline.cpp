@@ -1,11 +1,13 @@
 // Implements run_inline.h.
 #include "scheduler/wait/run_inline.h"
 
+#include "scheduler/find/ordered.h"
 #include "scheduler/find/run_task.h"
 #include "scheduler/find/take.h"
 #include "scheduler/state/counter_ops.h"
 #include "scheduler/state/groups.h"
 #include "scheduler/submit/pending.h"
+#include "scheduler/submit/timing.h"
 #include "scheduler/submit/wake.h"
 #include "scheduler/wait/urgent.h"
 
@@ -17,7 +19,10 @@ namespace {
 
 // Runs a task of the counter that FindOfCounter finds in any lane of the worker.
 bool RunClaimed(Fiber *self, Counter &counter, StackClass most) noexcept {
-    if (!FindOfCounter(self->worker, &counter, most)) return false;
+    const bool isOrdered = self->worker->scheduler->order.isOn;
+    if (!(WEFT_UNLIKELY(isOrdered) ? FindOfCounterOrdered(self->worker, &counter, most)
+                                   : FindOfCounter(self->worker, &counter, most)))
+        return false;
     RunClaim(self);
     return true;
 }
@@ -90,9 +95,10 @@ bool RunInline(Fiber *self, Counter &counter, uint64_t deadline) noexcept {
     // Decrements are not kept if there are only a few tasks. If these submit and wait themselves,
     // decrements are carried out one by one in any case.
     const bool keeps = counter.Value() > 8;
+    const bool isOrdered = scheduler.order.isOn;
     bool isOver = false;
     do {
-        if (RunSingle(self, counter, most)) {
+        if (WEFT_LIKELY(!isOrdered) && RunSingle(self, counter, most)) {
             isOver = Finish(self->worker, counter, keeps);
         } else if (RunClaimed(self, counter, most)) {
             isOver = EndsPending(self->worker, counter, keeps);
@@ -100,7 +106,7 @@ bool RunInline(Fiber *self, Counter &counter, uint64_t deadline) noexcept {
             break;
         }
         YieldToUrgent(self);
-    } while (!isOver && (deadline == Timers::kNever || env::Now() < deadline));
+    } while (!isOver && (deadline == Timers::kNever || TimeOf(*self->worker->scheduler) < deadline));
     if (!isOver) FlushPending(self->worker);
     StopLending(self->worker);
     return isOver;

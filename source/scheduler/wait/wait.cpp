@@ -197,7 +197,7 @@ void SleepUntil(Worker *worker, uint64_t deadline) noexcept {
         const ExpiryContext &by = *static_cast<ExpiryContext *>(context);
         LowerCounter(by.scheduler, by.worker, *static_cast<Counter *>(owner), 1);
     };
-    if (env::Now() >= deadline) return YieldToUrgent(worker->current);
+    if (TimeOf(*worker->scheduler) >= deadline) return YieldToUrgent(worker->current);
     SetTimer(*worker->scheduler, worker, timer, deadline, {isDue, &done});
     Wait(worker, done, 0, ResumeOn::AnyWorker);
 }

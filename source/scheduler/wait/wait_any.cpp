@@ -93,13 +93,13 @@ uint32_t WaitFirst(Fiber *self, uint32_t count, Counter *const *counters, uint32
     const bool sleeps = meanwhile == Meanwhile::Nothing;
     if (deadline != Timers::kNever) {
         uint32_t first = FirstSatisfied(count, counters, value);
-        if (first == count && count == 1 && value == 0 && !sleeps && env::Now() < deadline) {
+        if (first == count && count == 1 && value == 0 && !sleeps && TimeOf(*self->worker->scheduler) < deadline) {
             UnclaimRest(self->worker);
             const Awaits awaits(self, counters[0]);
             RunInline(self, *counters[0], deadline);
             first = FirstSatisfied(count, counters, value);
         }
-        if (first < count || env::Now() >= deadline) {
+        if (first < count || TimeOf(*self->worker->scheduler) >= deadline) {
             if (!sleeps) YieldToUrgent(self);
             return first;
         }
