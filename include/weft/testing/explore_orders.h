@@ -8,9 +8,9 @@
 //     if (explored.order != 0) std::printf("replay order %#llx\n", explored.order);
 //
 // Each order is a run of its own, on the calling thread, with SchedulerOptions::order. The test is
-// the main task of the run. It should make all objects that it uses itself. The same order gives the
-// same run again, as long as the test depends on nothing else: other threads, the real time, random
-// numbers, addresses. Use weft::Now(), which is virtual then.
+// the main task of the run. It should make all objects that it uses itself. The same order gives
+// the same run again, as long as the test depends on nothing else: other threads, the real time,
+// random numbers, addresses. Use weft::Now(), which is virtual then.
 #pragma once
 
 #include "weft/export.h"
@@ -86,8 +86,8 @@ OrderResult RunOneOrder(uint64_t order, Test &test, SchedulerOptions options, bo
 /// Runs `bool test(TaskScheduler &)` once, in this order, which must not be 0.
 ///
 /// `workers`, `maxAttached` and `order` of the options are ignored. A stall is reported (Stalled),
-/// and the call returns. If an exception leaves the test, that is reported (TaskThrew), and the test
-/// has not passed.
+/// and the call returns. If an exception leaves the test, that is reported (TaskThrew), and the
+/// test has not passed.
 template <class Test>
 OrderResult RunInOrder(uint64_t order, Test &&test, const SchedulerOptions &options = {}) {
     return internal::RunOneOrder(order, test, options, true);

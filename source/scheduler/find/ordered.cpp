@@ -136,7 +136,7 @@ private:
                 return PinnedTask(m_worker, static_cast<Priority>(source.index),
                                   RunsOnLarge(m_worker));
             case Source::Kind::ReadyFibers: {
-                uint64_t fiber;
+                uint64_t fiber = 0;
                 if (!TakeAt(m_worker->ready[source.index], item, fiber)) return {};
                 return {&m_worker->scheduler->fibers[fiber], false};
             }
@@ -233,8 +233,7 @@ Found DrawServing(Worker *worker) noexcept {
         while (FallsDue(scheduler)) PassToNext(worker);
         TakeArrivals(worker, Priority::Low);
         const uint32_t lanes = scheduler.Lanes(), levels = scheduler.Levels();
-        for (uint32_t lane = 0; lane < lanes; ++lane)
-            Rotate(scheduler.order, worker->lanes[lane]);
+        for (uint32_t lane = 0; lane < lanes; ++lane) Rotate(scheduler.order, worker->lanes[lane]);
         for (uint32_t level = 0; level < levels; ++level)
             Rotate(scheduler.order, worker->ready[level]);
         const Found found = FindServing(worker);

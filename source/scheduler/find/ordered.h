@@ -1,4 +1,5 @@
-// The choices of a run with an order (state/order.h): what runs next, and when a deadline falls due.
+// The choices of a run with an order (state/order.h): what runs next, and when a deadline falls
+// due.
 //
 // With several workers, tasks may begin and continue in any order, whatever their priority: the
 // system may stop any thread at any time. So each item that may run now is equally likely to be the
@@ -14,7 +15,8 @@
 // - The search before sleep ends at once (IdlePolicy::Sleep), and draws nothing when there is
 //   nothing to run.
 // - The digs of a wait with OwnTasks are always due, because no worker is open.
-// - Deadlines are compared with the virtual time (TimeOf), and are handled only after a pick has let
+// - Deadlines are compared with the virtual time (TimeOf), and are handled only after a pick has
+// let
 //   them fall due.
 #pragma once
 

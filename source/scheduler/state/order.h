@@ -1,5 +1,5 @@
-// A drawn order (SchedulerOptions::order): the state of a run in which a generator makes each choice
-// of the scheduler. find/ordered.h has the choices.
+// A drawn order (SchedulerOptions::order): the state of a run in which a generator makes each
+// choice of the scheduler. find/ordered.h has the choices.
 //
 // Terms:
 // - An order is the number in the options: the seed of the generator in its low half, and in its
@@ -7,7 +7,8 @@
 // - A choice has several possible results. The usual result is the one of a run without an order.
 // - The first choices, up to the limit, are drawn. Each later one has the usual result. So an order
 //   can be shortened: the smaller the limit, the more usual is the run.
-// - Time is virtual. It passes by kTick with each pick and each look at the clock, and moves on to a
+// - Time is virtual. It passes by kTick with each pick and each look at the clock, and moves on to
+// a
 //   deadline that falls due.
 //
 // Only one thread runs tasks, because there are no workers and one attached thread. So the same
@@ -46,10 +47,10 @@ struct Order {
     uint64_t picks = 0;
     uint64_t now = kStart;  // virtual time, in ns
     uint64_t settled = 0;   // deadlines up to this one are due; TellDue sets it to 0 again
-    uint64_t state = 0;         // of the generator
-    // Chances in 256, different for each seed: that a drawn choice has the usual result, that a near
-    // deadline falls due before other work, and that a task which could go on lets other work go
-    // first. Some bugs need many unusual choices, others need one among many usual ones.
+    uint64_t state = 0;     // of the generator
+    // Chances in 256, different for each seed: that a drawn choice has the usual result, that a
+    // near deadline falls due before other work, and that a task which could go on lets other work
+    // go first. Some bugs need many unusual choices, others need one among many usual ones.
     uint32_t usual = 0, early = 0, yields = 0;
 
     void Begin(uint64_t order) noexcept {
@@ -72,9 +73,7 @@ struct Order {
         return drawn % 256 < usual ? 0 : (drawn >> 8) % count;
     }
     /// Returns true with this chance in 256. False is the usual result.
-    bool Draw(uint32_t chance) noexcept {
-        return choices++ < limit && Next() % 256 < chance;
-    }
+    bool Draw(uint32_t chance) noexcept { return choices++ < limit && Next() % 256 < chance; }
 
     uint64_t ReadClock() noexcept { return now += kTick; }
     /// Lets the deadline fall due.
