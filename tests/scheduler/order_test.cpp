@@ -235,7 +235,7 @@ TEST_CASE("order: a waiter runs its task inline, or not", "[order]") {
     CHECK(inlined.size() == 2);
 }
 
-TEST_CASE("order: a wait that is over, and a free lock, let others go first", "[order]") {
+TEST_CASE("order: a wait that is over and a free lock let others go first", "[order]") {
     for (const bool locks : {false, true}) {
         std::set<bool> before;
         for (uint64_t order = 1; order <= 200; ++order) {
