@@ -136,9 +136,10 @@ struct SchedulerOptions {
     /// A queue whose oldest task or fiber has waited for this time gets a sixth of the workers'
     /// time. 1 to 60,000.
     uint32_t agingMilliseconds = 100;
-    /// Draws each choice of the scheduler from this number, for tests (weft/testing/explore_orders.h): the
-    /// same number gives the same order of all tasks, another number gives another order. Only with
-    /// `workers` = 0. Time is virtual. 0 = no: the usual order.
+    /// Draws each choice of the scheduler from this number, for tests
+    /// (weft/testing/explore_orders.h): the same number gives the same order of all tasks, another
+    /// number gives another order. Only with `workers` = 0. Time is virtual. 0 = no: the usual
+    /// order.
     uint64_t order = 0;
 };
 

@@ -86,7 +86,7 @@ WEFT_FORCEINLINE bool Finish(Worker *worker, Counter &counter, bool keeps) noexc
 }  // namespace
 
 bool RunInline(Fiber *self, Counter &counter, uint64_t deadline) noexcept {
-    const Scheduler &scheduler = *self->worker->scheduler;
+    Scheduler &scheduler = *self->worker->scheduler;
     if (race::kFinder && scheduler.pool.AnyFree(StackClass::Small)) return false;
     if (WEFT_UNLIKELY(!MayRunInlineAt(*self->worker, self->level.ThePriority()))) return false;
     const uint32_t fit = ClassesThatFit(self, scheduler);
@@ -106,7 +106,7 @@ bool RunInline(Fiber *self, Counter &counter, uint64_t deadline) noexcept {
             break;
         }
         YieldToUrgent(self);
-    } while (!isOver && (deadline == Timers::kNever || TimeOf(*self->worker->scheduler) < deadline));
+    } while (!isOver && (deadline == Timers::kNever || TimeOf(scheduler) < deadline));
     if (!isOver) FlushPending(self->worker);
     StopLending(self->worker);
     return isOver;
