@@ -402,6 +402,24 @@ TEST_CASE("report Stalled: tasks that are left when the test returns count, too"
     }
 }
 
+TEST_CASE("report Stalled: an order that does not end is given up", "[order]") {
+    test::ReportLog log;
+    SchedulerOptions options = OrderOptions();
+    log.AttachTo(options);
+    const auto test = [](TaskScheduler &scheduler) {
+        AddTask(scheduler, [](TaskScheduler *running) {
+            for (;;) running->Yield();
+        });
+        return true;
+    };
+    const OrderResult result = RunInOrder(3, test, options);
+    CHECK(result.stalled);
+    CHECK(test::Names(log.First(ReportCode::Stalled).what, "order 0x3 does not end"));
+    CHECK(RunInOrder(
+              3, [](TaskScheduler &) { return true; }, options)
+              .passed);
+}
+
 TEST_CASE("report Stalled: a run without the search ends the process at once", "[order][fork]") {
     const test::ChildResult child = test::RunInChild([] {
         SchedulerOptions options;

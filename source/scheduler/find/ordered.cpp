@@ -193,7 +193,7 @@ bool CountOrdered(Worker *worker) noexcept {
 
 // Gives up, because there have been too many picks. Returns the host, which continues.
 Found EndEndless(Worker *worker) noexcept {
-    GiveUp(worker, "does not end: it has picked 10,000,000 pieces of work");
+    GiveUp(worker, "does not end: it has picked 2,000,000 pieces of work");
     return {worker->scheduler->order.host, false};
 }
 

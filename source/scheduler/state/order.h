@@ -35,7 +35,7 @@ struct Order {
     // A deadline that is further in the future falls due only when nothing else can run.
     static constexpr uint64_t kNear = 1'000'000'000;
     // A run that has picked so many pieces of work is taken for one that never ends.
-    static constexpr uint64_t kMostPicks = 10'000'000;
+    static constexpr uint64_t kMostPicks = 2'000'000;
 
     bool isOn = false;
     bool isGivenUp = false;  // the run has stalled or does not end, and the host continues
