@@ -1,7 +1,7 @@
 // Finds six planted bugs that depend on the order of tasks, shortens the order that shows each, and
 // replays it. Also runs the corrected code in as many orders.
 //
-//     samples/run.sh orders [--orders N] [--replays N]
+//     samples/run.sh orders [--orders N] [--replays N] [--first N]
 #include "orders/bugs.h"
 
 #include <weft/testing/explore_orders.h>
@@ -18,8 +18,9 @@ void IgnoreReport(const weft::Report &, void *) {}
 
 // Prints a row of the table. Returns true if the bug was found, each replay was the same, and the
 // corrected code never failed.
-bool Show(const OrderBug &bug, uint32_t orders, uint32_t replays) {
+bool Show(const OrderBug &bug, uint32_t orders, uint32_t replays, uint64_t first) {
     weft::SchedulerOptions options;
+    options.order = first;
     options.smallFibers = 16;
     options.largeFibers = 2;
     options.onReport = IgnoreReport;
@@ -47,14 +48,17 @@ bool Show(const OrderBug &bug, uint32_t orders, uint32_t replays) {
 
 int main(int argc, char **argv) {
     uint32_t orders = 1000, replays = 1000;
+    uint64_t first = 1;
     CLI::App app("Finds bugs that depend on the order of tasks, and replays them.");
     app.add_option("--orders", orders, "how many orders to try for each bug");
     app.add_option("--replays", replays, "how often to replay each order that fails");
+    app.add_option("--first", first, "the number of the first order");
     CLI11_PARSE(app, argc, argv);
     std::printf("%-15s  %-50s  %5s  %13s  %-7s  %5s  %5s\n", "bug", "", "tried", "order", "result",
                 "again", "right");
     bool isGood = true;
-    for (size_t i = 0; i < kOrderBugCount; ++i) isGood &= Show(kOrderBugs[i], orders, replays);
+    for (size_t i = 0; i < kOrderBugCount; ++i)
+        isGood &= Show(kOrderBugs[i], orders, replays, first);
     std::printf("tried: orders until the bug showed; again: replays of %" PRIu32
                 " that were the same;\nright: orders of %" PRIu32
                 " in which the corrected code passed\n",
