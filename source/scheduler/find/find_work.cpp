@@ -320,6 +320,7 @@ Found FindPinned(Worker *worker) noexcept {
 
 namespace {
 
+// Finds pinned work for a fiber that pumps.
 Found FindPinnedFor(Worker *worker) noexcept {
     if (worker->own != nullptr) return FindPinnedServing(worker);
     return WEFT_UNLIKELY(worker->scheduler->order.isOn) ? FindPinnedOrdered(worker)
