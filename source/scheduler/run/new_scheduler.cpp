@@ -193,6 +193,7 @@ Scheduler *NewScheduler(TaskScheduler &taskScheduler, Status &status) noexcept {
     scheduler->activeWorkers.store(scheduler->workerCount, kRelaxed);
     scheduler->tuning = MakeTuning(options);
     scheduler->floatingPoint = FloatingPointControl();
+    scheduler->order.leastInline = options.smallStackBytes;
     if (options.order != 0) BeginOrder(*scheduler);
     status = CopyMasks(*scheduler) ? Acquire(*scheduler) : Status::OutOfMemory;
     if (status == Status::Ok) {

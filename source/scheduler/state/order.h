@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace weft::internal {
@@ -37,6 +38,9 @@ struct Order {
     // A run that has picked so many pieces of work is taken for one that never ends.
     static constexpr uint64_t kMostPicks = 2'000'000;
 
+    // SchedulerOptions::smallStackBytes. With an order so much that no waiter has it: then the
+    // waits of this kind come to a slow path, which draws.
+    size_t leastInline = 0;
     bool isOn = false;
     bool isGivenUp = false;  // the run has stalled or does not end, and the host continues
     bool tells = true;       // report a stall
@@ -55,6 +59,7 @@ struct Order {
 
     void Begin(uint64_t order) noexcept {
         isOn = true;
+        leastInline = SIZE_MAX;
         number = order;
         limit = order >> 32 != 0 ? (order >> 32) - 1 : ~uint64_t{0};
         state = order & 0xffff'ffff;

@@ -19,10 +19,7 @@ namespace {
 
 // Runs a task of the counter that FindOfCounter finds in any lane of the worker.
 bool RunClaimed(Fiber *self, Counter &counter, StackClass most) noexcept {
-    const bool isOrdered = self->worker->scheduler->order.isOn;
-    if (!(WEFT_UNLIKELY(isOrdered) ? FindOfCounterOrdered(self->worker, &counter, most)
-                                   : FindOfCounter(self->worker, &counter, most)))
-        return false;
+    if (!FindOfCounter(self->worker, &counter, most)) return false;
     RunClaim(self);
     return true;
 }
@@ -83,22 +80,37 @@ WEFT_FORCEINLINE bool Finish(Worker *worker, Counter &counter, bool keeps) noexc
     return IsSatisfied(counter, 0);
 }
 
+// RunInline with an order (find/ordered.h). Returns false if the run has none.
+WEFT_NOINLINE bool RunInlineOrdered(Fiber *self, Counter &counter, uint64_t deadline) noexcept {
+    Scheduler &scheduler = *self->worker->scheduler;
+    const uint32_t fit = ClassesThatFit(self, scheduler, scheduler.options.smallStackBytes);
+    if (fit == 0 || !scheduler.order.isOn) return false;
+    bool isOver = false;
+    while (!isOver && (deadline == Timers::kNever || TimeOf(scheduler) < deadline) &&
+           FindOfCounterOrdered(self->worker, &counter, static_cast<StackClass>(fit - 1))) {
+        RunClaim(self);
+        FlushPending(self->worker);
+        isOver = IsSatisfied(counter, 0);
+        YieldToUrgent(self);
+    }
+    return isOver;
+}
+
 }  // namespace
 
 bool RunInline(Fiber *self, Counter &counter, uint64_t deadline) noexcept {
-    Scheduler &scheduler = *self->worker->scheduler;
+    const Scheduler &scheduler = *self->worker->scheduler;
     if (race::kFinder && scheduler.pool.AnyFree(StackClass::Small)) return false;
     if (WEFT_UNLIKELY(!MayRunInlineAt(*self->worker, self->level.ThePriority()))) return false;
-    const uint32_t fit = ClassesThatFit(self, scheduler);
-    if (fit == 0) return false;
+    const uint32_t fit = ClassesThatFit(self, scheduler, scheduler.order.leastInline);
+    if (fit == 0) return RunInlineOrdered(self, counter, deadline);
     const StackClass most = static_cast<StackClass>(fit - 1);
     // Decrements are not kept if there are only a few tasks. If these submit and wait themselves,
     // decrements are carried out one by one in any case.
     const bool keeps = counter.Value() > 8;
-    const bool isOrdered = scheduler.order.isOn;
     bool isOver = false;
     do {
-        if (WEFT_LIKELY(!isOrdered) && RunSingle(self, counter, most)) {
+        if (RunSingle(self, counter, most)) {
             isOver = Finish(self->worker, counter, keeps);
         } else if (RunClaimed(self, counter, most)) {
             isOver = EndsPending(self->worker, counter, keeps);
@@ -106,7 +118,7 @@ bool RunInline(Fiber *self, Counter &counter, uint64_t deadline) noexcept {
             break;
         }
         YieldToUrgent(self);
-    } while (!isOver && (deadline == Timers::kNever || TimeOf(scheduler) < deadline));
+    } while (!isOver && (deadline == Timers::kNever || env::Now() < deadline));
     if (!isOver) FlushPending(self->worker);
     StopLending(self->worker);
     return isOver;

@@ -68,9 +68,9 @@ void SubmitAndWait(Worker *worker, uint32_t count, const Task *tasks,
         lane = LaneOf(raised, options.stack);
     }
     // These tasks must not run here: they are pinned, belong to other groups, or need a larger
-    // stack; or the wait draws which of them do (ordered.h).
+    // stack.
     if (options.worker != kAnyWorker || onTop.IsNone() ||
-        !MayRunInline(self, scheduler, options.stack) || WEFT_UNLIKELY(scheduler.order.isOn)) {
+        !MayRunInline(self, scheduler, options.stack)) {
         Counter counter;
         if (Submit(worker, count, tasks, &counter, options))
             Wait(worker, counter, 0, ResumeOn::AnyWorker);

@@ -48,7 +48,8 @@ WEFT_FORCEINLINE void EndWait(Fiber *self, Counter &counter, uint32_t value) noe
 // task of its counter (rescue.h). Returns true in that case.
 bool SuspendOrTake(Fiber *self, Counter &counter, uint32_t value, TaskEntry &handed) noexcept {
     const Scheduler &scheduler = *self->worker->scheduler;
-    const uint32_t fit = value == 0 ? ClassesThatFit(self, scheduler) : 0;
+    const uint32_t fit =
+        value == 0 ? ClassesThatFit(self, scheduler, scheduler.options.smallStackBytes) : 0;
     const bool takes = fit != 0;
     if (takes) {
         self->takes = static_cast<StackClass>(fit - 1);
