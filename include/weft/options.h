@@ -141,6 +141,11 @@ struct SchedulerOptions {
     /// or blocks its thread. A separate thread checks this four times in this time. 1 to 600,000;
     /// 0 = no check.
     uint32_t watchdogMilliseconds = 0;
+    /// Draws each choice of the scheduler from this number, for tests
+    /// (weft/testing/explore_orders.h): the same number gives the same order of all tasks, another
+    /// number gives another order. Only with `workers` = 0. Time is virtual. 0 = no: the usual
+    /// order.
+    uint64_t order = 0;
 };
 
 }  // namespace weft

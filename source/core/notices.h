@@ -26,6 +26,8 @@ public:
     static constexpr uint32_t kTimed = 4;      // a deadline
     static constexpr uint32_t kForValue = 8;   // a waiter for a value of a counter above zero
     static constexpr uint32_t kGroups = 8;
+    /// Not about items: set for the whole run if the run has an order (SchedulerOptions::order).
+    static constexpr uint32_t kOrdered = 1u << 31;
 
     /// A High task or ready fiber that some worker of the group may take. LowWork: the same for
     /// Low.

@@ -8,6 +8,7 @@
 #include "platform/backoff.h"
 #include "platform/env.h"
 #include "platform/race_finder.h"
+#include "scheduler/api/internal_api.h"
 #include "sync/spin.h"
 #include "sync/wake_list.h"
 
@@ -77,6 +78,7 @@ bool Event::TryWait() noexcept {
 void Event::Wait() noexcept { Pass(nullptr); }
 
 bool Event::Pass(const Clock::time_point *deadline) noexcept {
+    SchedulingPoint(m_queue.Scheduler());
     if (TryWait()) return true;
     if (SpinBriefly(m_queue, [&] { return TryWait() ? Look::Done : Look::Again; })) return true;
     Waiter self;

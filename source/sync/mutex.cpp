@@ -15,7 +15,7 @@ Mutex::Mutex(TaskScheduler &scheduler) noexcept : m_permit(scheduler, 1) {}
 
 void Mutex::lock() noexcept {
     // acquire: pairs with the release in unlock. The caller sees what was written before it.
-    if (WEFT_LIKELY(ChangeFree(m_permit, 1, 0, kAcquire))) {
+    if (WEFT_LIKELY(!AnyOrdered() && ChangeFree(m_permit, 1, 0, kAcquire))) {
         race::SawAll(&m_permit.Queue());
     } else {
         m_permit.Acquire(1);

@@ -49,6 +49,7 @@
 #include "platform/backoff.h"
 #include "platform/env.h"
 #include "platform/race_finder.h"
+#include "scheduler/api/internal_api.h"
 #include "sync/permit_word.h"
 #include "sync/spin.h"
 #include "sync/wake_list.h"
@@ -99,6 +100,7 @@ bool Permits::TryAcquire(uint32_t n) noexcept {
 }
 
 bool Permits::Acquire(uint32_t n, const Clock::time_point *deadline) noexcept {
+    SchedulingPoint(m_queue.Scheduler());
     if (TryAcquire(n)) return true;
     const bool got = SpinBriefly(m_queue, [&] {
         if (TryAcquire(n)) return Look::Done;

@@ -41,6 +41,7 @@
 #include <weft/sync/wait_queue.h>
 #include <weft/task.h>
 #include <weft/task_scheduler.h>
+#include <weft/testing/explore_orders.h>
 #include <weft/time.h>
 #include <weft/topology/topology.h>
 #include <weft/version.h>

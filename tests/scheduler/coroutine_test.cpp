@@ -5,10 +5,12 @@
 #include "support/group_layouts.h"
 #include "support/scheduler_run.h"
 #include "support/threads.h"
+#include "weft/testing/explore_orders.h"
 
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -644,4 +646,47 @@ TEST_CASE("coroutines run in the groups that their options name, after waits too
         CHECK(witness.ran.load() == 20 * layout->Sets().size());
         CHECK(test::Faults(runner.log) == "");
     }
+}
+
+namespace {
+
+Coroutine<> Letters(std::string &log, Event &event, char name) {
+    TaskScheduler &scheduler = co_await CurrentScheduler{};
+    log += name;
+    co_await microseconds(100);
+    log += name;
+    auto note = [&](TaskScheduler *) { log += 't'; };
+    Counter counter;
+    scheduler.AddTask(MakeTask(note), &counter);
+    co_await counter;
+    event.Set();
+    co_await event;
+    log += name;
+}
+
+std::string LettersInOrder(uint64_t order) {
+    std::string log;
+    const auto test = [&](TaskScheduler &scheduler) {
+        Event event(scheduler);
+        Counter counter;
+        for (const char name : {'a', 'b', 'c'})
+            StartCoroutine(scheduler, Letters(log, event, name), &counter);
+        scheduler.WaitForCounter(&counter);
+        return true;
+    };
+    const OrderResult result = RunInOrder(order, test, test::Options(0, 8, 2));
+    return result.passed && log.size() == 12 ? log : "failed";
+}
+
+}  // namespace
+
+TEST_CASE("order: coroutines run in drawn orders, the same for the same number", "[coroutine]") {
+    std::set<std::string> logs;
+    for (uint64_t order = 1; order <= 50; ++order) {
+        const std::string log = LettersInOrder(order);
+        REQUIRE(log != "failed");
+        REQUIRE(LettersInOrder(order) == log);
+        logs.insert(log);
+    }
+    CHECK(logs.size() > 20);
 }

@@ -2,6 +2,7 @@
 #include "scheduler/api/internal_api.h"
 
 #include "scheduler/state/check_options.h"
+#include "scheduler/wait/urgent.h"
 #include "weft/data/fiber_local.h"
 
 #include <cstdarg>
@@ -58,6 +59,12 @@ void EmitFrom(TaskScheduler &scheduler, TraceKind kind, TraceEvent event) noexce
     Scheduler *const running = visit.ComeIn();
     if (running != nullptr && IsTraced(*running)) EmitNow(*running, nullptr, kind, event);
     visit.GoOut();
+}
+
+void LetOthersRun(const TaskScheduler &scheduler) noexcept {
+    Worker *const worker = WorkerOf(scheduler);
+    if (worker != nullptr && worker->scheduler->order.isOn && !worker->inHook)
+        YieldToUrgentNow(worker->current);
 }
 
 Recorder *RecorderOf(const TaskScheduler &scheduler) noexcept {

@@ -80,6 +80,13 @@ bool CallerMayWait(const TaskScheduler &scheduler, const char *call) noexcept;
 /// scheduler does not run.
 void EmitFrom(TaskScheduler &scheduler, TraceKind kind, TraceEvent event) noexcept;
 
+/// A point in a call that may wait, at which other tasks could run if it did. With an order
+/// (SchedulerOptions::order) draws whether they do.
+void LetOthersRun(const TaskScheduler &scheduler) noexcept;
+inline void SchedulingPoint(const TaskScheduler &scheduler) noexcept {
+    if (WEFT_UNLIKELY(AnyOrdered())) LetOthersRun(scheduler);
+}
+
 /// Returns SchedulerOptions::recorder, or null.
 Recorder *RecorderOf(const TaskScheduler &scheduler) noexcept;
 

@@ -7,6 +7,7 @@
 #include "scheduler/api/api_checks.h"
 #include "scheduler/api/by_caller.h"
 #include "scheduler/api/internal_api.h"
+#include "scheduler/submit/timing.h"
 #include "scheduler/wait/deferred.h"
 #include "scheduler/wait/external.h"
 #include "scheduler/wait/wait.h"
@@ -27,11 +28,19 @@ uint64_t Nanoseconds(Clock::time_point time) noexcept {
     return count > 0 ? static_cast<uint64_t>(count) : 0;
 }
 
+Clock::time_point TimePoint(uint64_t nanoseconds) noexcept {
+    return Clock::time_point(
+        std::chrono::duration_cast<Clock::duration>(std::chrono::nanoseconds(nanoseconds)));
+}
+
 }  // namespace
 
 Clock::time_point Now() noexcept {
-    return Clock::time_point(
-        std::chrono::duration_cast<Clock::duration>(std::chrono::nanoseconds(env::Now())));
+    if (WEFT_UNLIKELY(AnyOrdered())) {
+        const Worker *worker = internal::CurrentWorker();
+        if (worker != nullptr) return TimePoint(TimeOf(*worker->scheduler));
+    }
+    return TimePoint(env::Now());
 }
 
 bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter, Clock::time_point deadline,

@@ -4,6 +4,7 @@
 #include "platform/compiler.h"
 #include "scheduler/find/aging.h"
 #include "scheduler/find/arrivals.h"
+#include "scheduler/find/ordered.h"
 #include "scheduler/find/own_tasks.h"
 #include "scheduler/find/pinned.h"
 #include "scheduler/find/steal.h"
@@ -218,6 +219,7 @@ Found FindOwn(Worker *worker, WorkerMode mode) noexcept {
     SortInbox(worker);
     const bool all = mode != WorkerMode::PinnedOnly && mode != WorkerMode::OwnTasks;
     if (all) TakeArrivals(worker, Priority::Low);
+    if (WEFT_UNLIKELY(worker->scheduler->order.isOn)) return FindOrdered(worker, mode);
     Found found;
     switch (mode) {
         case WorkerMode::Tasks:
@@ -316,6 +318,17 @@ Found FindPinned(Worker *worker) noexcept {
     return found;
 }
 
+namespace {
+
+// Finds pinned work for a fiber that pumps.
+Found FindPinnedFor(Worker *worker) noexcept {
+    if (worker->own != nullptr) return FindPinnedServing(worker);
+    return WEFT_UNLIKELY(worker->scheduler->order.isOn) ? FindPinnedOrdered(worker)
+                                                        : FindPinned(worker);
+}
+
+}  // namespace
+
 Found FindPumped(Worker *worker) noexcept {
     // The worker searches only for pinned work here, perhaps for long. If a pinned task made a
     // fiber ready, another worker must be woken for it.
@@ -324,7 +337,7 @@ Found FindPumped(Worker *worker) noexcept {
     SortInbox(worker);
     Pump &pump = *worker->pump;
     if (pump.ran < pump.max) {
-        const Found found = worker->own != nullptr ? FindPinnedServing(worker) : FindPinned(worker);
+        const Found found = FindPinnedFor(worker);
         if (found) {
             ++pump.ran;
             return found;

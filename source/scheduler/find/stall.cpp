@@ -2,6 +2,7 @@
 #include "scheduler/find/stall.h"
 
 #include "scheduler/find/any_work.h"
+#include "scheduler/find/ordered.h"
 #include "scheduler/find/rescue.h"
 #include "scheduler/find/wait_text.h"
 #include "scheduler/state/entry_gate.h"
@@ -228,8 +229,26 @@ bool AllAsleep(const Scheduler &scheduler) noexcept {
     return IdleSet::AllAsleep(snapshot, scheduler.workerCount + scheduler.attached.Value());
 }
 
+namespace {
+
+// With an order, a stall is known at once: the only thread that runs tasks has nothing to run, and
+// no deadline can fall due.
+void WatchOrdered(Worker *worker) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    const bool isOutside = EntryGate::StateOf(*scheduler.taskScheduler).outside.load(kAcquire) != 0;
+    // At the end of the run, Stop waits for threads that are in a call.
+    const bool isEnding = scheduler.endWanted.load(kSeqCst) && scheduler.guests.load(kSeqCst) > 1;
+    if (isOutside || isEnding || scheduler.timers.Next() != Timers::kNever) return;
+    const Stall stall = KindOf(scheduler, 0);
+    if (scheduler.order.tells) Tell(scheduler, stall == Stall::None ? Stall::Waiters : stall);
+    GiveUp(worker, "ends in a stall");
+}
+
+}  // namespace
+
 void WatchForStall(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
+    if (WEFT_UNLIKELY(scheduler.order.isOn)) return WatchOrdered(worker);
     StallWatch &watch = scheduler.stall;
     // acquire and release: only one worker checks at a time. If others called meanwhile, it checks
     // again for them, because the state may have changed.

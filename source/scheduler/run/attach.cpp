@@ -101,8 +101,16 @@ Status Attach(Scheduler &scheduler, bool toStop) noexcept {
     return Status::Ok;
 }
 
+namespace {
+
+// The last part of Detach: the thread is no worker any more, and its slot is free.
+void LeaveSlot(Worker *worker) noexcept;
+
+}  // namespace
+
 void Detach(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
+    if (scheduler.order.isGivenUp) return LeaveSlot(worker);  // no task runs any more
     FlushPending(worker);
     Emit(scheduler, worker, TraceKind::Detach);
     worker->accepts.exchange(0, kAcqRel);  // see Bind
@@ -118,6 +126,13 @@ void Detach(Worker *worker) noexcept {
     } while (!worker->bound.IsZero());
     if (OwnsAny(*worker)) WakeForAny(scheduler, worker);  // [re-check]
 
+    LeaveSlot(worker);
+}
+
+namespace {
+
+void LeaveSlot(Worker *worker) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
     worker->signalStack.Reset();
     Worker *outer = static_cast<Worker *>(worker->outerSlot);
     env::AtThreadExit(outer != nullptr && outer->exitCall.call != nullptr ? &outer->exitCall
@@ -134,5 +149,7 @@ void Detach(Worker *worker) noexcept {
     CeaseGuest(scheduler);
     visit.GoOut();
 }
+
+}  // namespace
 
 }  // namespace weft::internal

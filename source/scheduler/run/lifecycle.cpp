@@ -30,6 +30,17 @@ namespace weft::internal {
 
 namespace {
 
+// Ends the free fibers, for a run that was given up (find/ordered.h). The other fibers belong to
+// tasks that never continue.
+template <class End>
+void EndFreeFibers(Scheduler &scheduler, End end) noexcept {
+    for (const StackClass stack : {StackClass::Small, StackClass::Large}) {
+        for (uint32_t i;
+             (i = scheduler.pool.AcquireFiber(stack, scheduler.workerCount)) != FiberPool::kNone;)
+            end(scheduler.fibers[i]);
+    }
+}
+
 // Ends every fiber that ever ran (step 3 above).
 void EndFibers(Scheduler &scheduler) noexcept {
     FiberContext here;
@@ -40,9 +51,14 @@ void EndFibers(Scheduler &scheduler) noexcept {
         fiber.worker = &scheduler.workers[0];
         SwitchContext(here, fiber.context);
     };
-    for (uint32_t i = 0; i < scheduler.FiberCount(); ++i) end(scheduler.fibers[i]);
+    if (scheduler.order.isGivenUp) {
+        EndFreeFibers(scheduler, end);
+    } else {
+        for (uint32_t i = 0; i < scheduler.FiberCount(); ++i) end(scheduler.fibers[i]);
+    }
     for (uint32_t i = scheduler.workerCount; i < scheduler.slotCount; ++i)
         end(scheduler.workers[i].threadFiber);
+    scheduler.ending = nullptr;
 }
 
 // A set of CPUs, as bits. `cpus` is null if there is none.
@@ -170,7 +186,8 @@ bool StartThreads(Scheduler &scheduler, uint32_t first) noexcept {
 void JoinThreads(Scheduler &scheduler, uint32_t first) noexcept {
     for (uint32_t i = first; i < scheduler.workerCount; ++i) scheduler.workers[i].thread.Join();
     EndWatchdog(scheduler);
-    WEFT_INVARIANT(scheduler, PendingTasks(scheduler) == 0, "a submitted task runs exactly once");
+    WEFT_INVARIANT(scheduler, PendingTasks(scheduler) == 0 || scheduler.order.isGivenUp,
+                   "a submitted task runs exactly once");
     EndFibers(scheduler);
 }
 
@@ -235,7 +252,10 @@ Status StartScheduler(TaskScheduler &taskScheduler) noexcept {
 void StopScheduler(TaskScheduler &taskScheduler) noexcept {
     Scheduler &scheduler = *EntryGate::StateOf(taskScheduler).started;  // only this call ends it
     WantEnd(scheduler);
-    if (scheduler.workerCount == 0) {
+    if (scheduler.order.isGivenUp) {
+        EntryGate::Close(taskScheduler, [] { return true; });
+        scheduler.stopping.store(true, kSeqCst);
+    } else if (scheduler.workerCount == 0) {
         DrainWithoutWorkers(scheduler);
     } else {
         WakeForAny(scheduler, nullptr);

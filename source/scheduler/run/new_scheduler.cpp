@@ -142,9 +142,17 @@ void BeginRecording(Scheduler &scheduler) noexcept {
     scheduler.recording = rings;
 }
 
+void BeginOrder(Scheduler &scheduler) noexcept {
+    scheduler.order.Begin(scheduler.options.order);
+    scheduler.options.idle = IdlePolicy::Sleep;  // a search would take real time
+    scheduler.notices.Show(Notices::kOrdered);   // so each wait comes to YieldToUrgentNow
+    orderedRuns.fetch_add(1, kRelaxed);
+}
+
 }  // namespace
 
 void DeleteScheduler(Scheduler &scheduler) noexcept {
+    if (scheduler.order.isOn) orderedRuns.fetch_sub(1, kRelaxed);
     scheduler.tag.Release();  // from here on no thread finds the scheduler by its tag
     if (scheduler.handlesFaults) env::RemoveFaultHandler();
     for (uint32_t i = 0; i < scheduler.FiberCount() && scheduler.fibers != nullptr; ++i) {
@@ -185,6 +193,8 @@ Scheduler *NewScheduler(TaskScheduler &taskScheduler, Status &status) noexcept {
     scheduler->activeWorkers.store(scheduler->workerCount, kRelaxed);
     scheduler->tuning = MakeTuning(options);
     scheduler->floatingPoint = FloatingPointControl();
+    scheduler->order.leastInline = options.smallStackBytes;
+    if (options.order != 0) BeginOrder(*scheduler);
     status = CopyMasks(*scheduler) ? Acquire(*scheduler) : Status::OutOfMemory;
     if (status == Status::Ok) {
         scheduler->tag.Publish(scheduler);

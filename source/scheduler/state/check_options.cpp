@@ -135,6 +135,10 @@ Status CheckOptions(const SchedulerOptions &options, uint32_t leastWorkers) noex
     if (options.watchdogMilliseconds > 600000)
         return OutOfRange(options, "Give at most 600,000.", "watchdogMilliseconds",
                           options.watchdogMilliseconds);
+    if (options.order != 0 && workers != 0)
+        return OutOfRange(options,
+                          "Set SchedulerOptions::workers to 0, and call Start and AttachThread.",
+                          "order", options.order);
     if (options.idle > IdlePolicy::Sleep)
         return OutOfRange(options, "Give one of IdlePolicy's values.", "idle", options.idle);
     return Status::Ok;

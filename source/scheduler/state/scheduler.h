@@ -17,6 +17,7 @@
 #include "platform/memory.h"
 #include "platform/stack_memory.h"
 #include "scheduler/state/fiber.h"
+#include "scheduler/state/order.h"
 #include "scheduler/state/tuning.h"
 #include "scheduler/state/worker.h"
 #include "weft/closure.h"
@@ -214,6 +215,7 @@ struct Scheduler {
     FiberContext *ending = nullptr;
 
     Task main{nullptr, nullptr};
+    alignas(kLineBytes) Order order;  // of SchedulerOptions::order
 
     uint32_t FiberCount() const noexcept { return pool.Count(); }
     uint32_t AllFibers() const noexcept { return pool.Count() + (slotCount - workerCount); }

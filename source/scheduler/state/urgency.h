@@ -25,7 +25,8 @@ inline Urgency UrgencyOf(const Worker *worker, Priority priority) noexcept {
     const bool isAsked = worker->asked.load(kRelaxed) || !worker->inbox.LooksEmpty();  // hints
     if (WEFT_LIKELY(notices == 0 && !isAsked)) return Urgency::None;
     const uint32_t higher = priority == Priority::High ? 0 : Notices::HighWork(worker->group);
-    const uint32_t seen = notices & (Notices::kInjected | Notices::kTimed | higher);
+    const uint32_t seen =
+        notices & (Notices::kInjected | Notices::kTimed | Notices::kOrdered | higher);
     if (isAsked || (seen & ~Notices::kTimed) != 0 ||
         (seen != 0 && worker->scheduler->timers.MayBeDue()))
         return Urgency::Now;

@@ -18,6 +18,7 @@ namespace {
 // puts everything back that the rule of find/claim.h does not allow it to claim.
 uint32_t SliceSize(const Scheduler &scheduler, uint32_t count) noexcept {
     constexpr uint32_t kWorthIt = 32;
+    if (WEFT_UNLIKELY(scheduler.order.isOn)) return 1;  // each task may be the next one
     const uint32_t workers = std::max(scheduler.workerCount, 1u);
     const uint32_t size =
         std::max(count / (4 * workers), std::min(count / std::min(workers, 8u), kWorthIt));

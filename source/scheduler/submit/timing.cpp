@@ -3,6 +3,7 @@
 #include "scheduler/submit/wake.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace weft::internal {
 
@@ -37,7 +38,9 @@ void WakeForDeadlines(Scheduler &scheduler, Worker *worker) noexcept {
 void TellDue(Scheduler &scheduler, Worker *worker) noexcept {
     Expiry expiry;
     ExpiryContext context{scheduler, worker};
-    while (scheduler.timers.TakeDue(env::Now(), expiry)) {
+    const bool isOrdered = scheduler.order.isOn;
+    const uint64_t settled = isOrdered ? std::exchange(scheduler.order.settled, 0) : 0;
+    while (scheduler.timers.TakeDue(isOrdered ? settled : env::Now(), expiry)) {
         Emit(scheduler, worker, TraceKind::Deadline);
         expiry.call(&context, expiry.owner);
     }
@@ -50,8 +53,26 @@ void SetTimer(Scheduler &scheduler, Worker *worker, Timer &timer, uint64_t deadl
     if (isFirst) WakeForAny(scheduler, worker);
 }
 
+namespace {
+
+// ParkInTime with an order: the earliest deadline falls due at once. Without a deadline, work
+// outside of weft is to wake the worker.
+bool ParkOrdered(Worker *worker, WorkerMode mode) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    const uint64_t next = scheduler.timers.Next();
+    if (next != Timers::kNever && scheduler.idle.IsAsleep(worker->index, mode)) {
+        scheduler.order.PassTo(next);
+        return false;
+    }
+    worker->parker.Park();
+    return true;
+}
+
+}  // namespace
+
 bool ParkInTime(Worker *worker, WorkerMode mode) noexcept {
     Scheduler &scheduler = *worker->scheduler;
+    if (WEFT_UNLIKELY(scheduler.order.isOn)) return ParkOrdered(worker, mode);
     // An inactive worker does not handle deadlines.
     const uint64_t deadline =
         mode != WorkerMode::PinnedOnly ? scheduler.timers.Next() : Timers::kNever;

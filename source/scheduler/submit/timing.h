@@ -25,6 +25,11 @@
 
 namespace weft::internal {
 
+/// Returns the time with which deadlines are compared, in ns: env::Now(), or the virtual time.
+inline uint64_t TimeOf(Scheduler &scheduler) noexcept {
+    return WEFT_UNLIKELY(scheduler.order.isOn) ? scheduler.order.ReadClock() : env::Now();
+}
+
 /// Notifies the owners of all deadlines that are due. `worker`: the caller's. Every worker calls
 /// TellDueNow between two pieces of work; this costs one load unless there is a deadline
 /// (Notices::kTimed).

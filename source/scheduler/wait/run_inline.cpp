@@ -1,11 +1,13 @@
 // Implements run_inline.h.
 #include "scheduler/wait/run_inline.h"
 
+#include "scheduler/find/ordered.h"
 #include "scheduler/find/run_task.h"
 #include "scheduler/find/take.h"
 #include "scheduler/state/counter_ops.h"
 #include "scheduler/state/groups.h"
 #include "scheduler/submit/pending.h"
+#include "scheduler/submit/timing.h"
 #include "scheduler/submit/wake.h"
 #include "scheduler/wait/urgent.h"
 
@@ -78,14 +80,30 @@ WEFT_FORCEINLINE bool Finish(Worker *worker, Counter &counter, bool keeps) noexc
     return IsSatisfied(counter, 0);
 }
 
+// RunInline with an order (find/ordered.h). Returns false if the run has none.
+WEFT_NOINLINE bool RunInlineOrdered(Fiber *self, Counter &counter, uint64_t deadline) noexcept {
+    Scheduler &scheduler = *self->worker->scheduler;
+    const uint32_t fit = ClassesThatFit(self, scheduler, scheduler.options.smallStackBytes);
+    if (fit == 0 || !scheduler.order.isOn) return false;
+    bool isOver = false;
+    while (!isOver && (deadline == Timers::kNever || TimeOf(scheduler) < deadline) &&
+           FindOfCounterOrdered(self->worker, &counter, static_cast<StackClass>(fit - 1))) {
+        RunClaim(self);
+        FlushPending(self->worker);
+        isOver = IsSatisfied(counter, 0);
+        YieldToUrgent(self);
+    }
+    return isOver;
+}
+
 }  // namespace
 
 bool RunInline(Fiber *self, Counter &counter, uint64_t deadline) noexcept {
     const Scheduler &scheduler = *self->worker->scheduler;
     if (race::kFinder && scheduler.pool.AnyFree(StackClass::Small)) return false;
     if (WEFT_UNLIKELY(!MayRunInlineAt(*self->worker, self->level.ThePriority()))) return false;
-    const uint32_t fit = ClassesThatFit(self, scheduler);
-    if (fit == 0) return false;
+    const uint32_t fit = ClassesThatFit(self, scheduler, scheduler.order.leastInline);
+    if (fit == 0) return RunInlineOrdered(self, counter, deadline);
     const StackClass most = static_cast<StackClass>(fit - 1);
     // Decrements are not kept if there are only a few tasks. If these submit and wait themselves,
     // decrements are carried out one by one in any case.

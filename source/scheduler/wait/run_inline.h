@@ -15,19 +15,22 @@
 namespace weft::internal {
 
 /// Returns how many classes of tasks may run on top of the calling frames, because a whole stack of
-/// the class is left: 0, 1 (Small), or 2 (also Large).
-inline uint32_t ClassesThatFit(const Fiber *self, const Scheduler &scheduler) noexcept {
+/// the class is left: 0, 1 (Small), or 2 (also Large). `small`: the bytes for a Small task.
+inline uint32_t ClassesThatFit(const Fiber *self, const Scheduler &scheduler,
+                               size_t small) noexcept {
     if (self->IsThreadStack()) return 0;
     const size_t left = self->StackLeft();
-    if (WEFT_UNLIKELY(left < scheduler.options.smallStackBytes)) return 0;
+    if (WEFT_UNLIKELY(left < small)) return 0;
     const bool large = scheduler.pool.ClassOf(self->index) == StackClass::Large;
     return large && left >= scheduler.options.largeStackBytes ? 2 : 1;
 }
 
-/// Returns true if a task of that class may run on top of the calling frames.
+/// Returns true if a task of that class may run on top of the calling frames. False with an order:
+/// then the wait draws that (find/ordered.h).
 inline bool MayRunInline(const Fiber *self, const Scheduler &scheduler, StackClass task) noexcept {
-    if (task == StackClass::Large) return ClassesThatFit(self, scheduler) == 2;
-    return !self->IsThreadStack() && self->StackLeft() >= scheduler.options.smallStackBytes;
+    const size_t least = scheduler.order.leastInline;
+    if (task == StackClass::Large) return ClassesThatFit(self, scheduler, least) == 2;
+    return !self->IsThreadStack() && self->StackLeft() >= least;
 }
 
 /// Runs tasks of the counter while they are the newest in this worker's lanes, or until `deadline`

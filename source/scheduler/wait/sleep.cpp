@@ -11,6 +11,7 @@
 #include "scheduler/state/trace.h"
 #include "scheduler/submit/timing.h"
 #include "scheduler/submit/wake.h"
+#include "scheduler/wait/fiber_switch.h"
 #include "scheduler/wait/idle_requests.h"
 
 namespace weft::internal {
@@ -88,6 +89,8 @@ void Sleep(Worker *worker, WorkerMode mode) noexcept {
                (AllAsleep(scheduler) || scheduler.endWanted.load(kSeqCst))) {
         // An attached thread that is busy outside of weft is not asleep, and may delay the end.
         WatchForStall(worker);
+        if (WEFT_UNLIKELY(scheduler.order.isGivenUp))
+            return SwitchTo(worker->current, scheduler.order.host, Destination::None);
     }
     if (scheduler.options.idle == IdlePolicy::Spin && mode != WorkerMode::OwnTasks &&
         LookInsteadOfSleeping(worker, mode) == Woken::ByWork) {

@@ -4,6 +4,7 @@
 #include "scheduler/find/arrivals.h"
 #include "scheduler/find/claim.h"
 #include "scheduler/find/find_work.h"
+#include "scheduler/find/ordered.h"
 #include "scheduler/find/pinned.h"
 #include "scheduler/submit/pending.h"
 #include "scheduler/wait/fiber_switch.h"
@@ -34,7 +35,9 @@ void YieldToUrgentNow(Fiber *self) noexcept {
         SortInbox(worker);
         return TakeArrivals(worker, Priority::High), void();
     }
-    const Found found = FindUrgent(worker, self->level.ThePriority());
+    const Found found = WEFT_UNLIKELY(worker->scheduler->order.isOn)
+                            ? FindInstead(worker)
+                            : FindUrgent(worker, self->level.ThePriority());
     if (!found) return;
     Fiber *next = found.fiber != nullptr ? found.fiber : FiberForClaim(worker);
     if (next == nullptr) return;

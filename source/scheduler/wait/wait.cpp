@@ -61,7 +61,8 @@ WEFT_FORCEINLINE void EndWait(Fiber *self, Counter &counter, uint32_t value) noe
 // task of its counter (rescue.h). Returns true in that case.
 bool SuspendOrTake(Fiber *self, Counter &counter, uint32_t value, TaskEntry &handed) noexcept {
     const Scheduler &scheduler = *self->worker->scheduler;
-    const uint32_t fit = value == 0 ? ClassesThatFit(self, scheduler) : 0;
+    const uint32_t fit =
+        value == 0 ? ClassesThatFit(self, scheduler, scheduler.options.smallStackBytes) : 0;
     const bool takes = fit != 0;
     if (takes) {
         self->takes = static_cast<StackClass>(fit - 1);
@@ -210,7 +211,7 @@ void SleepUntil(Worker *worker, uint64_t deadline) noexcept {
         const ExpiryContext &by = *static_cast<ExpiryContext *>(context);
         LowerCounter(by.scheduler, by.worker, *static_cast<Counter *>(owner), 1);
     };
-    if (env::Now() >= deadline) return YieldToUrgent(worker->current);
+    if (TimeOf(*worker->scheduler) >= deadline) return YieldToUrgent(worker->current);
     SetTimer(*worker->scheduler, worker, timer, deadline, {isDue, &done});
     Fiber *self = worker->current;
     self->waitKind.store(WaitKind::Time, kRelaxed);  // for reports

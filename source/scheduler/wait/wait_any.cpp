@@ -92,14 +92,15 @@ uint32_t WaitFirst(Fiber *self, uint32_t count, Counter *const *counters, uint32
                    uint64_t deadline, Meanwhile meanwhile) noexcept {
     const bool sleeps = meanwhile == Meanwhile::Nothing;
     if (deadline != Timers::kNever) {
+        const auto inTime = [&] { return TimeOf(*self->worker->scheduler) < deadline; };
         uint32_t first = FirstSatisfied(count, counters, value);
-        if (first == count && count == 1 && value == 0 && !sleeps && env::Now() < deadline) {
+        if (first == count && count == 1 && value == 0 && !sleeps && inTime()) {
             UnclaimRest(self->worker);
             const Awaits awaits(self, counters[0]);
             RunInline(self, *counters[0], deadline);
             first = FirstSatisfied(count, counters, value);
         }
-        if (first < count || env::Now() >= deadline) {
+        if (first < count || !inTime()) {
             if (!sleeps) YieldToUrgent(self);
             return first;
         }
