@@ -360,6 +360,33 @@ TEST_CASE("blocking: a call whose counter is refused is not made", "[blocking][r
     CHECK(other.log.Text() == "");
 }
 
+TEST_CASE("blocking: a call that is about to decrement its counter is not taken for a stall",
+          "[blocking]") {
+    std::atomic<uint32_t> delayed{0};
+    SchedulerOptions options = test::Options(1, 8, 2, IdlePolicy::Sleep);
+    options.trace.user = &delayed;
+    options.trace.kinds = TraceHooks::Bit(TraceKind::Ready);
+    options.trace.event = [](const TraceEvent &event, void *user) {
+        if (event.worker != kAnyWorker) return;
+        // The call has ended, and its task still waits. The worker ends its last task, sleeps and
+        // looks for a stall.
+        static_cast<std::atomic<uint32_t> *>(user)->fetch_add(1);
+        std::this_thread::sleep_for(
+            std::chrono::milliseconds(20 * test::Options(1).stallMilliseconds));
+    };
+    test::Runner runner(options);
+    test::Batch last(1, [&](TaskScheduler &, uint32_t) {
+        test::SpinUntil([&] { return delayed.load() != 0; });
+    });
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        BlockingCalls calls(scheduler);
+        scheduler.AddTask(last[0]);
+        calls.Run([] {});
+    }) == Status::Ok);
+    CHECK(delayed.load() != 0);
+    CHECK(runner.log.Text() == "");
+}
+
 TEST_CASE("blocking: a call in a hook is reported, but made", "[blocking]") {
     struct Shared {
         BlockingCalls *calls = nullptr;
