@@ -101,6 +101,9 @@ struct WaiterInfo {
     /// of the cycle. kAnyWorker and null if there is none.
     uint32_t byFiber = kAnyWorker;
     const char *byTask = nullptr;
+    /// For Unknown, if no task is known to decrement the counter: the name of an ExternalWork that
+    /// goes on and may end the wait. Null if there is none, or if it has no name.
+    const char *byWork = nullptr;
 };
 
 /// Calls `tell(waiter, user)` for each task and thread that waits, and returns their number.

@@ -97,7 +97,7 @@ int main() {
     if (scheduler.Start() != weft::Status::Ok) return 1;
     s_scheduler = &scheduler;
     // for a time only LogIn is pending, and waits for an external thread: prevents a report
-    const weft::ExternalWork outside(scheduler);
+    const weft::ExternalWork outside(scheduler, "network");
 
     Session session;
     weft::Counter loggedIn;

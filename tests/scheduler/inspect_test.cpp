@@ -10,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <map>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -307,7 +308,7 @@ TEST_CASE("inspect: external threads, attached threads, and queued tasks", "[ins
         runner.scheduler.DetachThread();
     });
     {
-        const ExternalWork work(runner.scheduler);  // so that no stall is reported
+        const ExternalWork work(runner.scheduler, "high scores");  // so no stall is reported
         Told told;
         CHECK(test::SpinUntil([&] {
             told = Describe(runner.scheduler);
@@ -316,6 +317,22 @@ TEST_CASE("inspect: external threads, attached threads, and queued tasks", "[ins
         CHECK(told.external == 1);
         CHECK(told.byName["unnamed"].fiber >= 128 + 32);  // not a fiber of the pool
         CHECK(told.byName["unnamed"].cause == WaitCause::Unknown);
+        REQUIRE(told.byName["unnamed"].byWork != nullptr);
+        CHECK(told.byName["unnamed"].byWork == std::string("high scores"));
+        {
+            // More names than there is room for. The first one stays.
+            std::optional<ExternalWork> more[9];
+            for (auto &one : more) one.emplace(runner.scheduler, "more");
+            CHECK(Describe(runner.scheduler).byName["unnamed"].byWork ==
+                  std::string("high scores"));
+        }
+        {
+            const ExternalWork unnamed(runner.scheduler);
+            ExternalWork::End(runner.scheduler, "high scores");
+            CHECK(Describe(runner.scheduler).byName["unnamed"].cause == WaitCause::Unknown);
+            CHECK(Describe(runner.scheduler).byName["unnamed"].byWork == nullptr);
+            ExternalWork::Begin(runner.scheduler, "high scores");
+        }
         runner.scheduler.DecrementCounter(&gate);
     }
     external.join();
@@ -500,16 +517,22 @@ TEST_CASE("watchdog: names the task that does not end", "[inspect]") {
     options.watchdogMilliseconds = 1;
     test::Runner runner(options);
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        Counter counter;
+        Counter counter, gate(1);
+        const ExternalWork work(scheduler, "high scores");
+        test::Batch waits(1, [&](TaskScheduler &self, uint32_t) { self.WaitForCounter(&gate); });
         test::Batch spins(1, [&](TaskScheduler &, uint32_t) {
             CHECK(test::SpinUntil([&] { return runner.log.CountOf(ReportCode::NoProgress) != 0; }));
         });
+        scheduler.AddTask(waits[0], &counter, test::Named("waits"));
+        scheduler.Yield();
         scheduler.AddTask(spins[0], &counter, test::Named("spins"));
         scheduler.Yield();
+        scheduler.DecrementCounter(&gate);
         scheduler.WaitForCounter(&counter);
     }) == Status::Ok);
     const test::LoggedReport report = runner.log.First(ReportCode::NoProgress);
-    CHECK(test::Names(report.what, "no task has ended for 1 ms, and 2 are pending"));
+    CHECK(test::Names(report.what, "no task has ended for 1 ms, and 3 are pending"));
+    CHECK(test::Names(report.what, "perhaps ended by external work 'high scores'"));
     CHECK(test::Names(report.what, "'spins'"));
     CHECK(test::Names(report.hint, "Divide the task that runs"));
     CHECK(runner.log.CountOf(ReportCode::NoProgress) == 1);

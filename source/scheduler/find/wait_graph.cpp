@@ -11,10 +11,13 @@ namespace weft::internal {
 WaitGraph::WaitGraph(Scheduler &scheduler, bool allAsleep) noexcept
     : m_scheduler(scheduler), m_allAsleep(allAsleep) {
     if (!Allocate()) return;
+    const SchedulerState &state = EntryGate::StateOf(*scheduler.taskScheduler);
+    for (const std::atomic<const char *> &name : state.outsideNames) {
+        if (m_work == nullptr) m_work = name.load(kRelaxed);
+    }
     m_othersMayLower = scheduler.deferred.load(kRelaxed) != 0 ||
-                       EntryGate::StateOf(*scheduler.taskScheduler).outside.load(kRelaxed) != 0 ||
-                       AnyTask(scheduler) || AnyLargeTask(scheduler) ||
-                       !scheduler.injector.IsEmpty();
+                       state.outside.load(kRelaxed) != 0 || AnyTask(scheduler) ||
+                       AnyLargeTask(scheduler) || !scheduler.injector.IsEmpty();
     ReadFibers();
     ReadThreads();
     FindEdges();
@@ -60,8 +63,7 @@ void WaitGraph::ReadFibers() noexcept {
         if (!isThread && (!fiber.hasRunTask.load(kRelaxed) || m_isFree[i] != 0)) continue;
         const Counter *waitsFor = fiber.waitsFor.load(kRelaxed);
         // guestsLeft: a Stop without workers waits for external threads
-        const bool waits = waitsFor != nullptr && waitsFor != &m_scheduler.guestsLeft &&
-                           !fiber.isReady.load(kRelaxed);
+        const bool waits = fiber.Waits() && waitsFor != &m_scheduler.guestsLeft;
         const uint32_t index = waits ? m_count : kNone;
         AddLowerers(fiber, i, index);
         if (!waits) continue;
@@ -175,6 +177,7 @@ bool WaitGraph::Decide(Node &node) noexcept {
     }
     if (none) {
         NameCause(node, m_othersMayLower ? WaitCause::Unknown : WaitCause::Nobody, kNone);
+        if (m_othersMayLower) node.waiter.byWork = m_work;
         return true;
     }
     if (by == kNone || !(all || node.anyEnds)) return false;

@@ -80,6 +80,7 @@ private:
     Scheduler &m_scheduler;
     const bool m_allAsleep;
     bool m_othersMayLower = false;  // tasks that are no nodes may lower any counter
+    const char *m_work = nullptr;   // the name of an ExternalWork, which may do that, too
     uint8_t *m_isFree = nullptr;    // for each fiber of the pool
     Node *m_nodes = nullptr;
     Lowerer *m_lowerers = nullptr;

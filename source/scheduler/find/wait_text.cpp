@@ -9,8 +9,8 @@ namespace weft::internal {
 
 namespace {
 
-// A line of a report for one waiter is at most this long: two names of 40 bytes, and numbers.
-constexpr size_t kBytesOfWaiter = 192;
+// A line of a report for one waiter is at most this long: three names of 40 bytes, and numbers.
+constexpr size_t kBytesOfWaiter = 256;
 constexpr size_t kOtherBytes = 1024;
 
 // A fiber and the name of its task, as in a report.
@@ -83,6 +83,8 @@ void AddWaiters(ReportText &text, const Scheduler &scheduler, const WaitGraph &g
             text.Add(" of ");
             AddFiber(text, scheduler, waiter.byFiber, waiter.byTask);
         }
+        if (waiter.byWork != nullptr)
+            text.Add(", perhaps ended by external work '%.40s'", waiter.byWork);
         last = &waiter;
     }
 }
@@ -93,9 +95,7 @@ void AddRunning(ReportText &text, const Scheduler &scheduler) noexcept {
     for (uint32_t i = 0; i < scheduler.FiberCount(); ++i) {
         const Fiber &fiber = scheduler.fibers[i];
         const char *name = fiber.taskName.load(kRelaxed);
-        const bool waits =
-            fiber.waitsFor.load(kRelaxed) != nullptr && !fiber.isReady.load(kRelaxed);
-        if (name == nullptr || waits) continue;
+        if (name == nullptr || fiber.Waits()) continue;
         text.Add(count++ == 0 ? "; running: " : ", ");
         AddFiber(text, scheduler, i, name);
     }

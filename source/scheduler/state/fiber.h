@@ -65,6 +65,10 @@ public:
     bool IsHost() const noexcept { return IsThreadStack() && !runsTask; }
     /// Returns true if a thread has switched to the fiber since Reset.
     bool HasRun() const noexcept { return worker != nullptr; }
+    /// Returns true if it waits, and the wait is not over. relaxed: for reports.
+    bool Waits() const noexcept {
+        return waitsFor.load(kRelaxed) != nullptr && !isReady.load(kRelaxed);
+    }
     /// Returns the counter of the task that runs on this fiber, or null. If a task waits, only
     /// tasks of the counter that it waits for run on top of it; the innermost frame names this
     /// counter.

@@ -29,6 +29,7 @@ struct SchedulerState {
     // The number of ExternalWork objects. On another cache line than the members that each call
     // reads.
     alignas(64) env::Atomic<uint32_t> outside{0};
+    std::atomic<const char *> outsideNames[7]{};  // of some of these, for DescribeWaiters
 };
 
 }  // namespace weft::internal

@@ -32,8 +32,8 @@ WEFT_FORCEINLINE bool PushReadyHere(Worker *worker, const Fiber *fiber, Level le
 void MakeReady(Scheduler &scheduler, Worker *worker, Fiber *fiber) noexcept {
     Emit(scheduler, worker, TraceKind::Ready, [=](TraceEvent &event) {
         event.other = fiber->index;
-        event.task = fiber->taskName.load(kRelaxed);     // the fiber does not run, and whoever
-        event.counter = fiber->waitsFor.load(kRelaxed);  // published it came before this
+        event.task = fiber->taskName.load(kRelaxed);     // the fiber does not run; its
+        event.counter = fiber->waitsFor.load(kRelaxed);  // publication came before this
     });
     fiber->isReady.store(true, kRelaxed);       // for reports
     const uint32_t pinnedTo = fiber->pinnedTo;  // read before it is published
