@@ -68,10 +68,11 @@ WEFT_API Statistics GetStatistics(TaskScheduler &scheduler) noexcept;
 WEFT_API WorkerStatistics GetWorkerStatistics(TaskScheduler &scheduler, uint32_t worker) noexcept;
 
 /// Why a wait has not ended yet. weft knows that a task will decrement a counter if the task was
-/// submitted with this counter. It does not know what a task or a thread will do by itself: call
-/// DecrementCounter, or unlock a mutex.
+/// submitted with this counter. With SchedulerOptions::lockHolders it also knows which tasks hold a
+/// lock. It does not know what a task or a thread will do by itself, such as DecrementCounter.
 enum class WaitCause : uint8_t {
-    /// A deadlock: each task of a cycle waits for a counter that the next task would decrement.
+    /// A deadlock: each task of a cycle waits for a counter that the next task would decrement, or
+    /// for a lock that the next task holds.
     Cycle,
     /// No task decrements the counter. Code must decrement it, or set, unlock or release the object
     /// of weft/sync/ that it belongs to. If no code will, something has been forgotten.
@@ -97,8 +98,11 @@ struct WaiterInfo {
     /// What it waits for. Only to compare and to print: the counter may have been destroyed. A wait
     /// for a time or for several counters has a counter inside of weft.
     const Counter *counter = nullptr;
-    /// A fiber whose task decrements the counter, and the name of this task. For Cycle the next one
-    /// of the cycle. kAnyWorker and null if there is none.
+    /// The address of the Mutex or SharedMutex that it waits for, if the scheduler remembers the
+    /// holders of locks (SchedulerOptions::lockHolders). Otherwise null.
+    const void *lock = nullptr;
+    /// A fiber whose task decrements the counter or holds the lock, and the name of this task. For
+    /// Cycle the next one of the cycle. kAnyWorker and null if there is none.
     uint32_t byFiber = kAnyWorker;
     const char *byTask = nullptr;
     /// For Unknown, if no task is known to decrement the counter: the name of an ExternalWork that

@@ -141,6 +141,10 @@ struct SchedulerOptions {
     /// or blocks its thread. A separate thread checks this four times in this time. 1 to 600,000;
     /// 0 = no check.
     uint32_t watchdogMilliseconds = 0;
+    /// True: weft remembers which tasks hold a Mutex or SharedMutex. Stalled and DescribeWaiters
+    /// (weft/inspect.h) then name them, and find deadlocks of locks. Costs a few nanoseconds for
+    /// each lock of the process while such a scheduler runs.
+    bool lockHolders = false;
     /// Draws each choice of the scheduler from this number, for tests
     /// (weft/testing/explore_orders.h): the same number gives the same order of all tasks, another
     /// number gives another order. Only with `workers` = 0. Time is virtual. 0 = no: the usual

@@ -15,24 +15,24 @@ Mutex::Mutex(TaskScheduler &scheduler) noexcept : m_permit(scheduler, 1) {}
 
 void Mutex::lock() noexcept {
     // acquire: pairs with the release in unlock. The caller sees what was written before it.
-    if (WEFT_LIKELY(!AnyOrdered() && ChangeFree(m_permit, 1, 0, kAcquire))) {
+    if (WEFT_LIKELY(!AnyLocksWatched() && ChangeFree(m_permit, 1, 0, kAcquire))) {
         race::SawAll(&m_permit.Queue());
     } else {
-        m_permit.Acquire(1);
+        m_permit.Lock(1);
     }
 }
 
-bool Mutex::try_lock() noexcept { return m_permit.TryAcquire(1); }
+bool Mutex::try_lock() noexcept { return m_permit.TryLock(1); }
 
-bool Mutex::LockUntil(Clock::time_point deadline) noexcept {
-    return m_permit.Acquire(1, &deadline);
-}
+bool Mutex::LockUntil(Clock::time_point deadline) noexcept { return m_permit.Lock(1, &deadline); }
 
 void Mutex::unlock() noexcept {
     race::Finishes(&m_permit.Queue());
     // release: publishes what was written while the mutex was locked. This is the last access: the
     // next holder may destroy the mutex.
-    if (WEFT_LIKELY(ChangeFree(m_permit, 0, 1, kRelease)) || m_permit.Release(1, 1)) return;
+    if (WEFT_LIKELY(!AnyLocksWatched() && ChangeFree(m_permit, 0, 1, kRelease)) ||
+        m_permit.Unlock(1, 1))
+        return;
     ReportMisuse(m_permit.Scheduler(), ReportCode::WrongThread, "Unlock once after each lock.",
                  "Mutex::unlock was called, and nobody has locked it");
 }

@@ -113,6 +113,30 @@ bool Permits::Acquire(uint32_t n, const Clock::time_point *deadline) noexcept {
     return true;
 }
 
+bool Permits::Lock(uint32_t n, const Clock::time_point *deadline) noexcept {
+    if (WEFT_LIKELY(!AnyLocksWatched())) return Acquire(n, deadline);
+    HeldLocks *const locks = LocksOfCaller(m_queue.Scheduler());
+    if (locks == nullptr) return Acquire(n, deadline);
+    locks->awaited.store(this, kRelaxed);  // relaxed, both: see held_locks.h
+    const bool got = Acquire(n, deadline);
+    locks->awaited.store(nullptr, kRelaxed);
+    if (got) locks->Add(this);
+    return got;
+}
+
+bool Permits::TryLock(uint32_t n) noexcept {
+    const bool got = TryAcquire(n);
+    if (WEFT_LIKELY(!got || !AnyLocksWatched())) return got;
+    if (HeldLocks *const locks = LocksOfCaller(m_queue.Scheduler())) locks->Add(this);
+    return true;
+}
+
+// After the release this object may be gone. So the holder is forgotten before it.
+bool Permits::Unlock(uint32_t n, uint32_t most, uint32_t least) noexcept {
+    if (WEFT_UNLIKELY(AnyLocksWatched())) ForgetHolder(m_queue.Scheduler(), this);
+    return Release(n, most, least);
+}
+
 bool Permits::Release(uint32_t n, uint32_t most, uint32_t least) noexcept {
     PermitWord word{m_queue.Word(kRelaxed)};  // the CAS decides
     race::Finishes(&m_queue);

@@ -13,18 +13,18 @@ constexpr uint32_t kAllPermits = internal::Permits::kMax;
 
 SharedMutex::SharedMutex(TaskScheduler &scheduler) noexcept : m_permits(scheduler, kAllPermits) {}
 
-void SharedMutex::lock() noexcept { m_permits.Acquire(kAllPermits); }
+void SharedMutex::lock() noexcept { m_permits.Lock(kAllPermits); }
 
-bool SharedMutex::try_lock() noexcept { return m_permits.TryAcquire(kAllPermits); }
+bool SharedMutex::try_lock() noexcept { return m_permits.TryLock(kAllPermits); }
 
 void SharedMutex::unlock() noexcept {
     Unlock(kAllPermits, 0,
            "SharedMutex::unlock was called, and nobody has locked it, or it is shared");
 }
 
-void SharedMutex::lock_shared() noexcept { m_permits.Acquire(1); }
+void SharedMutex::lock_shared() noexcept { m_permits.Lock(1); }
 
-bool SharedMutex::try_lock_shared() noexcept { return m_permits.TryAcquire(1); }
+bool SharedMutex::try_lock_shared() noexcept { return m_permits.TryLock(1); }
 
 // `least` is 1: if no permit is free, a writer has all of them, and there is no reader.
 void SharedMutex::unlock_shared() noexcept {
@@ -32,15 +32,15 @@ void SharedMutex::unlock_shared() noexcept {
 }
 
 bool SharedMutex::LockUntil(Clock::time_point deadline) noexcept {
-    return m_permits.Acquire(kAllPermits, &deadline);
+    return m_permits.Lock(kAllPermits, &deadline);
 }
 
 bool SharedMutex::LockSharedUntil(Clock::time_point deadline) noexcept {
-    return m_permits.Acquire(1, &deadline);
+    return m_permits.Lock(1, &deadline);
 }
 
 void SharedMutex::Unlock(uint32_t permits, uint32_t least, const char *what) noexcept {
-    if (m_permits.Release(permits, kAllPermits, least)) return;
+    if (m_permits.Unlock(permits, kAllPermits, least)) return;
     internal::ReportMisuse(m_permits.Scheduler(), ReportCode::WrongThread,
                            "Unlock once after each lock, and as it was locked.", what);
 }

@@ -4,6 +4,8 @@
 #include "support/scheduler_run.h"
 #include "support/spin.h"
 #include "weft/external_work.h"
+#include "weft/sync/mutex.h"
+#include "weft/sync/shared_mutex.h"
 #include "weft/time.h"
 
 #include <algorithm>
@@ -388,6 +390,161 @@ TEST_CASE("report Stalled: names cycles, roots and what waits behind them", "[in
     CHECK(test::Names(what.substr(stuck), "'behind'"));
     CHECK(test::Names(what.substr(stuck), "'root'"));
     CHECK(test::Names(what.substr(stuck), "'main' for counter "));
+}
+
+TEST_CASE("inspect: tasks that hold locks", "[inspect][sync]") {
+    for (const uint32_t workers : {1u, 3u}) {
+        INFO(workers << " workers");
+        SchedulerOptions options = test::Options(workers);
+        options.lockHolders = true;
+        test::Runner runner(options);
+        CHECK(runner.Run([](TaskScheduler &scheduler) {
+            // "ab" holds a and waits for b; "ba" holds b and waits for a. "reader" and "writer"
+            // share and wait for c; "behind" waits for the lock that "ba" holds.
+            Mutex a(scheduler), b(scheduler);
+            SharedMutex c(scheduler);
+            Counter go(1), goToB(1), goToA(1), readerGate(1), all;
+            const auto holdsBoth = [](Mutex &first, Counter &until, Mutex &second) {
+                return [&](TaskScheduler &running, uint32_t) {
+                    first.lock();
+                    running.WaitForCounter(&until);
+                    second.lock();
+                    second.unlock();
+                    first.unlock();
+                };
+            };
+            test::Batch ab(1, holdsBoth(a, goToB, b)), ba(1, holdsBoth(b, goToA, a));
+            test::Batch behind(1, [&](TaskScheduler &, uint32_t) {
+                CHECK(!b.try_lock());
+                b.lock();
+                b.unlock();
+            });
+            test::Batch reader(1, [&](TaskScheduler &running, uint32_t) {
+                CHECK(c.try_lock_shared());
+                running.WaitForCounter(&readerGate);
+                c.unlock_shared();
+            });
+            test::Batch writer(1, [&](TaskScheduler &, uint32_t) {
+                c.lock();
+                c.unlock();
+            });
+            scheduler.AddTask(ab[0], &all, test::Named("ab"));
+            DescribeWhen(scheduler, 1);
+            scheduler.AddTask(ba[0], &all, test::Named("ba"));
+            DescribeWhen(scheduler, 2);
+            scheduler.AddTask(reader[0], &all, test::Named("reader"));
+            DescribeWhen(scheduler, 3);
+            scheduler.AddTask(behind[0], &all, test::Named("behind"));
+            scheduler.AddTask(writer[0], &all, test::Named("writer"));
+            Told told = DescribeWhen(scheduler, 5);
+            CHECK(told.byName["ab"].cause == WaitCause::Nobody);
+            CHECK(told.byName["ab"].lock == nullptr);
+            CHECK(told.byName["behind"].cause == WaitCause::Stuck);
+            CHECK(told.byName["behind"].lock == &b);
+            CHECK(ByTask(told.byName["behind"]) == "ba");
+            CHECK(told.byName["writer"].cause == WaitCause::Stuck);
+            CHECK(told.byName["writer"].lock == &c);
+            CHECK(ByTask(told.byName["writer"]) == "reader");
+            scheduler.DecrementCounter(&goToB);
+            scheduler.DecrementCounter(&goToA);
+            CHECK(test::YieldUntil(scheduler, [&] {
+                told = Describe(scheduler);
+                return told.byName["ab"].lock == &b && told.byName["ba"].lock == &a &&
+                       told.byName.size() == 5;
+            }));
+            CHECK(CycleOf(told) == "ab ba ");
+            CHECK(told.byName["behind"].cause == WaitCause::Stuck);
+            // The host ends the deadlock: it unlocks what "ba" has locked. Then "behind" or "ab"
+            // gets b, and neither waits for "ba".
+            b.unlock();
+            CHECK(test::YieldUntil(scheduler, [&] {
+                told = Describe(scheduler);
+                return told.byName.size() == 2;  // "reader" and "writer"
+            }));
+            scheduler.DecrementCounter(&readerGate);
+            scheduler.WaitForCounter(&all);
+        }) == Status::Ok);
+        CHECK(runner.log.CountOf(ReportCode::WrongThread) == 1);  // "ba" unlocks b, too
+        CHECK(runner.log.Count() == 1);
+    }
+}
+
+TEST_CASE("inspect: locks of threads, and locks without their holders", "[inspect][sync]") {
+    for (const bool isWatched : {false, true}) {
+        INFO(isWatched);
+        SchedulerOptions options = test::Options(2);
+        options.lockHolders = isWatched;
+        test::Runner runner(options);
+        REQUIRE(runner.scheduler.Start() == Status::Ok);
+        Mutex mutex(runner.scheduler);
+        test::Batch waits(1, [&](TaskScheduler &, uint32_t) {
+            mutex.lock();
+            mutex.unlock();
+        });
+        const ExternalWork work(runner.scheduler);  // so that no stall is reported
+        const auto describe = [&] {
+            Told told;
+            CHECK(test::SpinUntil([&] {
+                told = Describe(runner.scheduler);
+                return told.byName.count("waits") == 1;
+            }));
+            return told.byName["waits"];
+        };
+        Counter counter;
+        // An external thread locks. Nothing is known about it.
+        mutex.lock();
+        runner.scheduler.AddTask(waits[0], &counter, test::Named("waits"));
+        CHECK(describe().byFiber == kAnyWorker);
+        CHECK(describe().lock == (isWatched ? &mutex : nullptr));
+        mutex.unlock();
+        runner.scheduler.WaitForCounter(&counter);
+        // An attached thread locks, and an external thread unlocks.
+        REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
+        const uint32_t fiber = runner.scheduler.CurrentFiber();
+        CHECK(mutex.try_lock());
+        runner.scheduler.AddTask(waits[0], &counter, test::Named("waits"));
+        CHECK(describe().byFiber == (isWatched ? fiber : kAnyWorker));
+        CHECK(describe().cause == (isWatched ? WaitCause::Working : WaitCause::Unknown));
+        std::thread([&] { mutex.unlock(); }).join();
+        runner.scheduler.WaitForCounter(&counter);
+        // The thread does not hold it any more.
+        std::thread([&] { mutex.lock(); }).join();
+        runner.scheduler.AddTask(waits[0], &counter, test::Named("waits"));
+        CHECK(describe().byFiber == kAnyWorker);
+        mutex.unlock();
+        runner.scheduler.WaitForCounter(&counter);
+        runner.scheduler.DetachThread();
+        runner.scheduler.Stop();
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("report Stalled: names the holders of locks", "[inspect][idle][sync]") {
+    SchedulerOptions options = test::Options(2, 16, 2);
+    options.lockHolders = true;
+    test::Runner runner(options);
+    Mutex mutex(runner.scheduler);
+    std::thread external([&] {
+        test::SpinUntil([&] { return runner.log.CountOf(ReportCode::Stalled) != 0; });
+        mutex.unlock();
+    });
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter counter;
+        test::Batch twice(1, [&](TaskScheduler &, uint32_t) {
+            mutex.lock();
+            mutex.lock();
+            mutex.unlock();
+        });
+        scheduler.AddTask(twice[0], &counter, test::Named("twice"));
+        scheduler.WaitForCounter(&counter);
+    }) == Status::Ok);
+    external.join();
+    const std::string what = runner.log.First(ReportCode::Stalled).what;
+    INFO(what);
+    CHECK(test::Names(what, "in a cycle: fiber "));
+    CHECK(test::Names(what, "'twice' for lock "));
+    CHECK(test::Names(what, " held by fiber "));
+    CHECK(runner.log.Count() == 1);
 }
 
 TEST_CASE("inspect: the counts of a scheduler and of its workers", "[inspect]") {

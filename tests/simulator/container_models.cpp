@@ -113,6 +113,28 @@ void BitSet() {
     for (uint32_t place : places) Check(bits.Test(place), "a bit was lost");
 }
 
+// The same with so many words that the set has hints. Each bit that is set must be found
+// afterwards, so no hint may be lost.
+void BitSetHints() {
+    AtomicBitSet bits;
+    Check(bits.Acquire(320), "no memory");
+    constexpr uint32_t kBits = 2;
+    const uint32_t places[kBits] = {100, 300};
+    for (uint32_t place : places) bits.Set(place);
+    Crew crew;
+    for (uint32_t thread = 0; thread < 3; ++thread) {
+        crew.Start([&, thread] {
+            for (int round = 0; round < 2; ++round) {
+                const uint32_t bit = bits.ClearAny(thread * 64);
+                if (bit != AtomicBitSet::kNone) bits.Set(bit);
+            }
+        });
+    }
+    crew.RunAll();
+    for (uint32_t i = 0; i < kBits; ++i)
+        Check(bits.ClearAny(0) != AtomicBitSet::kNone, "a bit that is set was not found");
+}
+
 struct Node {
     Node *next = nullptr;
     uint32_t producer = 0;
@@ -418,6 +440,7 @@ std::vector<Model> ContainerModels() {
         {"deque_wrap", "the same, and the indices wrap", [] { Deque(~uint64_t{0} - 2); }},
         {"deque_acquired_late", "thieves look before the deque has memory", [] { Deque(0, true); }},
         {"bit_set", "claims and releases", BitSet},
+        {"bit_set_hints", "claims and releases in a set that has hints", BitSetHints},
         {"push_list", "two producers, one consumer", List},
         {"spin_lock", "three threads under a lock", Lock},
         {"counter", "waiters with targets, decrements, additions", Counters},

@@ -28,6 +28,12 @@ public:
     /// before, or if more than `most` would be free afterwards.
     bool Release(uint32_t n, uint32_t most, uint32_t least = 0) noexcept;
 
+    /// The same three for a lock: the task that has permits is their holder until it gives them
+    /// back (SchedulerOptions::lockHolders). The lock is known by the address of this object.
+    bool Lock(uint32_t n, const Clock::time_point *deadline = nullptr) noexcept;
+    bool TryLock(uint32_t n) noexcept;
+    bool Unlock(uint32_t n, uint32_t most, uint32_t least = 0) noexcept;
+
     TaskScheduler &Scheduler() const noexcept { return m_queue.Scheduler(); }
     WaitQueue &Queue() noexcept { return m_queue; }
 

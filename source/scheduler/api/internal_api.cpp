@@ -67,6 +67,30 @@ void LetOthersRun(const TaskScheduler &scheduler) noexcept {
         YieldToUrgentNow(worker->current);
 }
 
+HeldLocks *LocksOfCaller(const TaskScheduler &scheduler) noexcept {
+    Worker *const worker = WorkerOf(scheduler);
+    if (worker == nullptr || !worker->scheduler->options.lockHolders) return nullptr;
+    return &worker->current->locks;
+}
+
+void ForgetHolder(TaskScheduler &scheduler, const void *lock) noexcept {
+    const auto search = [&](Scheduler &running) {
+        for (uint32_t i = 0; i < running.AllFibers(); ++i) {
+            if (running.fibers[i].locks.Remove(lock)) return;
+        }
+    };
+    if (Worker *const worker = WorkerOf(scheduler)) {
+        if (worker->scheduler->options.lockHolders && !worker->current->locks.Remove(lock))
+            search(*worker->scheduler);
+        return;
+    }
+    if (MemoryHookCall::Current() != nullptr) return;  // the thread may be inside the gate
+    EntryGate::Visit visit(scheduler);
+    Scheduler *const running = visit.ComeIn();
+    if (running != nullptr && running->options.lockHolders) search(*running);
+    visit.GoOut();
+}
+
 Recorder *RecorderOf(const TaskScheduler &scheduler) noexcept {
     return EntryGate::OptionsOf(scheduler).recorder;
 }

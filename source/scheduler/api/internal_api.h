@@ -87,6 +87,12 @@ inline void SchedulingPoint(const TaskScheduler &scheduler) noexcept {
     if (WEFT_UNLIKELY(AnyOrdered())) LetOthersRun(scheduler);
 }
 
+/// Returns the locks of the calling task or attached thread. Null for other threads, and if the
+/// scheduler does not remember the holders of locks.
+HeldLocks *LocksOfCaller(const TaskScheduler &scheduler) noexcept;
+/// Call before the caller unlocks a lock. It may be that another task has locked it.
+void ForgetHolder(TaskScheduler &scheduler, const void *lock) noexcept;
+
 /// Returns SchedulerOptions::recorder, or null.
 Recorder *RecorderOf(const TaskScheduler &scheduler) noexcept;
 

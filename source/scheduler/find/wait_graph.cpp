@@ -39,15 +39,16 @@ WaitGraph::~WaitGraph() {
 // Counts first. More fibers may begin to wait until they are read; the last ones may be left out.
 bool WaitGraph::Allocate() noexcept {
     constexpr uint32_t kMore = 16;
-    uint32_t used = 0, waiting = 0, threads = 0;
+    uint32_t used = 0, held = 0, waiting = 0, threads = 0;
     for (uint32_t i = 0; i < m_scheduler.AllFibers(); ++i) {
         const Fiber &fiber = m_scheduler.fibers[i];
         used += fiber.hasRunTask.load(kRelaxed) ? 1 : 0;
         waiting += fiber.waitsFor.load(kRelaxed) != nullptr ? 1 : 0;
+        fiber.locks.ForEach([&](const void *) { ++held; });
     }
     while (m_scheduler.threadWaiters.Has(threads)) ++threads;
     m_maxNodes = waiting + threads + kMore;
-    m_maxLowerers = used + waiting * Fiber::kInlineCounters + kMore;
+    m_maxLowerers = used + held + waiting * Fiber::kInlineCounters + kMore;
     const Memory &memory = m_scheduler.memory;
     m_isFree = memory.NewArray<uint8_t>(m_scheduler.FiberCount());
     m_lowerers = memory.NewArray<Lowerer>(m_maxLowerers);
@@ -71,6 +72,7 @@ void WaitGraph::ReadFibers() noexcept {
         node.waiter.fiber = i;
         node.waiter.task = fiber.taskName.load(kRelaxed);
         node.waiter.counter = waitsFor;
+        node.waiter.lock = fiber.locks.awaited.load(kRelaxed);
         node.forIdle = fiber.waitsForIdle.load(kRelaxed);
         node.onTop = fiber.inlineCounters[0].load(kRelaxed) != nullptr;
         node.anyEnds = fiber.waitTarget.load(kRelaxed) != 0;
@@ -96,9 +98,9 @@ void WaitGraph::AddLowerers(const Fiber &fiber, uint32_t index, uint32_t node) n
     if (node == kNone && m_allAsleep) return;
     const char *task = fiber.taskName.load(kRelaxed);
     bool isInnermost = true;
-    const auto add = [&](const Counter *counter) {
-        if (counter == nullptr || m_lowererCount == m_maxLowerers) return;
-        m_lowerers[m_lowererCount++] = {counter, node, index, task, isInnermost};
+    const auto add = [&](const void *awaited) {
+        if (awaited == nullptr || m_lowererCount == m_maxLowerers) return;
+        m_lowerers[m_lowererCount++] = {awaited, node, index, task, isInnermost};
     };
     for (uint32_t i = 0; i < Fiber::kInlineCounters && node != kNone; ++i) {
         const Counter *counter = fiber.inlineCounters[i].load(kRelaxed);
@@ -107,16 +109,18 @@ void WaitGraph::AddLowerers(const Fiber &fiber, uint32_t index, uint32_t node) n
         isInnermost = false;
     }
     if (index < m_scheduler.FiberCount()) add(fiber.taskCounter.load(kRelaxed));
+    fiber.locks.ForEach(add);
 }
 
 void WaitGraph::FindEdges() noexcept {
-    const auto before = [](const Lowerer &a, const Lowerer &b) { return a.counter < b.counter; };
+    const auto before = [](const Lowerer &a, const Lowerer &b) { return a.awaited < b.awaited; };
     Lowerer *const end = m_lowerers + m_lowererCount;
     std::sort(m_lowerers, end, before);
     for (uint32_t i = 0; i < m_count; ++i) {
         Node &node = m_nodes[i];
-        const auto range = std::equal_range(
-            m_lowerers, end, Lowerer{node.waiter.counter, 0, 0, nullptr, false}, before);
+        const void *awaited = node.waiter.lock != nullptr ? node.waiter.lock : node.waiter.counter;
+        const auto range =
+            std::equal_range(m_lowerers, end, Lowerer{awaited, 0, 0, nullptr, false}, before);
         node.first = static_cast<uint32_t>(range.first - m_lowerers);
         node.end = static_cast<uint32_t>(range.second - m_lowerers);
     }

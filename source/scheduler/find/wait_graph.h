@@ -1,10 +1,11 @@
 // The graph of waits: the waiting fibers and threads, and the tasks that lower their counters.
 //
 // Each waiting fiber or thread is a node. Its edges lead to the fibers whose tasks lower the
-// counter that it waits for. A wait for zero can end if all these fibers can continue; a wait for a
-// higher value, if one of them can. A fiber that runs or is ready can continue. The other waits
-// cannot be ended by a task that runs. Among these, each strongly connected component with an edge
-// inside is a deadlock (R. Tarjan, Depth-first search and linear graph algorithms, 1972).
+// counter that it waits for, or hold the lock that it waits for (SchedulerOptions::lockHolders). A
+// wait for zero can end if all these fibers can continue; a wait for a higher value, if one of them
+// can. A fiber that runs or is ready can continue. The other waits cannot be ended by a task that
+// runs. Among these, each strongly connected component with an edge inside is a deadlock (R.
+// Tarjan, Depth-first search and linear graph algorithms, 1972).
 //
 // All loads are relaxed. A worker announces its sleep in IdleSet with a read-modify-write, and
 // AllAsleep reads that (acquire). So if all sleep, the caller sees what they wrote before. While
@@ -42,7 +43,7 @@ private:
         bool forIdle = false;  // it waits until all other tasks have ended (WaitIdle)
         bool onTop = false;    // its task runs inline on the stack of another task
         bool anyEnds = false;  // a wait for a value above zero
-        uint32_t first = 0;    // m_lowerers from here to `end` lower the counter
+        uint32_t first = 0;    // m_lowerers from here to `end` lower the counter or hold the lock
         uint32_t end = 0;
         // For the search.
         bool onStack = false;
@@ -52,10 +53,10 @@ private:
         uint32_t parent = kNone;  // from which the search came
         uint32_t edge = 0;        // the next edge to follow
     };
-    // A fiber whose task lowers a counter.
+    // A fiber whose task lowers a counter, or holds a lock.
     struct Lowerer {
-        const Counter *counter;
-        uint32_t node;  // kNone: the fiber can continue
+        const void *awaited;  // the counter or lock
+        uint32_t node;        // kNone: the fiber can continue
         uint32_t fiber;
         const char *task;
         bool isInnermost;  // the counter counts the task that waits, not one below it on the stack

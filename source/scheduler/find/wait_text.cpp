@@ -28,10 +28,14 @@ const char *HeadingOf(WaitCause cause) noexcept {
                                         : "perhaps lowered by other tasks";
 }
 
+const void *Awaited(const WaiterInfo &waiter) noexcept {
+    return waiter.lock != nullptr ? waiter.lock : waiter.counter;
+}
+
 // Returns true if the tasks have the same name and wait in the same way. Each task of a cycle is
 // told.
 bool AreAlike(const WaiterInfo &a, const WaiterInfo &b) noexcept {
-    return a.cause == b.cause && a.counter == b.counter && a.task == b.task &&
+    return a.cause == b.cause && Awaited(a) == Awaited(b) && a.task == b.task &&
            a.cause != WaitCause::Cycle && !b.isExternal;
 }
 
@@ -78,9 +82,12 @@ void AddWaiters(ReportText &text, const Scheduler &scheduler, const WaitGraph &g
         uint32_t more = 0;
         for (; i < graph.Count() && AreAlike(waiter, graph.At(i)); ++i) ++more;
         if (more != 0) text.Add(" and %u more", more);
-        text.Add(" for counter %p", static_cast<const void *>(waiter.counter));
+        if (waiter.lock != nullptr)
+            text.Add(" for lock %p", waiter.lock);
+        else
+            text.Add(" for counter %p", static_cast<const void *>(waiter.counter));
         if (waiter.byFiber != kAnyWorker) {
-            text.Add(" of ");
+            text.Add(waiter.lock != nullptr ? " held by " : " of ");
             AddFiber(text, scheduler, waiter.byFiber, waiter.byTask);
         }
         if (waiter.byWork != nullptr)

@@ -145,6 +145,7 @@ void BeginRecording(Scheduler &scheduler) noexcept {
 void BeginOrder(Scheduler &scheduler) noexcept {
     scheduler.order.Begin(scheduler.options.order);
     scheduler.options.idle = IdlePolicy::Sleep;  // a search would take real time
+    scheduler.options.lockHolders = true;        // so each lock comes to SchedulingPoint
     scheduler.notices.Show(Notices::kOrdered);   // so each wait comes to YieldToUrgentNow
     orderedRuns.fetch_add(1, kRelaxed);
 }
@@ -153,6 +154,7 @@ void BeginOrder(Scheduler &scheduler) noexcept {
 
 void DeleteScheduler(Scheduler &scheduler) noexcept {
     if (scheduler.order.isOn) orderedRuns.fetch_sub(1, kRelaxed);
+    if (scheduler.options.lockHolders) watchedRuns.fetch_sub(1, kRelaxed);
     scheduler.tag.Release();  // from here on no thread finds the scheduler by its tag
     if (scheduler.handlesFaults) env::RemoveFaultHandler();
     for (uint32_t i = 0; i < scheduler.FiberCount() && scheduler.fibers != nullptr; ++i) {
@@ -195,6 +197,7 @@ Scheduler *NewScheduler(TaskScheduler &taskScheduler, Status &status) noexcept {
     scheduler->floatingPoint = FloatingPointControl();
     scheduler->order.leastInline = options.smallStackBytes;
     if (options.order != 0) BeginOrder(*scheduler);
+    if (scheduler->options.lockHolders) watchedRuns.fetch_add(1, kRelaxed);
     status = CopyMasks(*scheduler) ? Acquire(*scheduler) : Status::OutOfMemory;
     if (status == Status::Ok) {
         scheduler->tag.Publish(scheduler);

@@ -4,6 +4,7 @@
 #include "platform/compiler.h"
 #include "platform/env.h"
 #include "platform/fiber_context.h"
+#include "scheduler/state/held_locks.h"
 #include "scheduler/state/inbox.h"
 #include "weft/counter.h"
 #include "weft/task.h"
@@ -130,6 +131,7 @@ public:
     // end, the innermost first. Null behind the last one. Of more tasks nothing is known.
     static constexpr uint32_t kInlineCounters = 4;
     std::atomic<const Counter *> inlineCounters[kInlineCounters]{};
+    HeldLocks locks;  // of its tasks, if the scheduler remembers them
 
 private:
     friend struct DebugLayout;
