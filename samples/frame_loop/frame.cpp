@@ -2,6 +2,7 @@
 #include "frame.h"
 
 #include "picture_file.h"
+#include "watch.h"
 
 #include <weft/frame/frame_pipeline.h>
 #include <weft/frame/scratch_arena.h>
@@ -172,6 +173,8 @@ private:
             m_result.hash = HashStep(m_result.hash, hash);
             m_result.presentedNs.push_back(NowNs() - m_startNs);
         });
+        if (m_options.watches && weft::TaskScheduler::Current() != nullptr)
+            m_watch.Show(params.frame + 1, m_result.presentedNs.back());
         if (m_options.makesThumbnails)
             m_result.thumbnails.push_back(ThumbnailOf(m_frames[params.slot].scene));
         if (params.frame % kFramesPerPicture == 0 && !m_options.pictures.empty())
@@ -264,6 +267,7 @@ private:
     std::deque<Picture> m_pictures;  // a deque: it grows while tasks write older ones
     weft::Counter m_toWrite;
     int64_t m_startNs = 0;
+    Watch m_watch{m_scheduler};
     RunResult m_result;
 };
 

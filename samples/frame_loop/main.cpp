@@ -4,6 +4,8 @@
 //
 //     samples/run.sh frame_loop --workers 4 --frames 600 --level E1M1
 //     samples/run.sh frame_loop --report out/frame.html      a page that shows what each frame did
+//     samples/run.sh frame_loop --watch --frames 6000        shows what the scheduler does
+//     meanwhile
 #include "record.h"
 
 #include <CLI/CLI.hpp>
@@ -55,6 +57,8 @@ void AddOptions(CLI::App &app, Options &options) {
                    "frames to a folder with its name and .pictures at the end")
         ->type_name("FILE")
         ->excludes(serial);
+    app.add_flag("--watch", options.run.watches, "show twice a second what the scheduler does")
+        ->excludes(serial);
     app.add_option("--out", options.out, "folder for a picture of every 60th frame")
         ->capture_default_str();
 }
@@ -98,6 +102,7 @@ void PrintTimes(const RunResult &result) {
 // too.
 Problem PrintSpeedUp(const Game &game, RunOptions options, const RunResult &result) {
     options.workers = 1;
+    options.watches = false;
     options.frames = std::min(options.frames, kComparedFrames);
     const RunResult one = RunTasks(game, options);
     if (!one.problem.empty()) return one.problem;

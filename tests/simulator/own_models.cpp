@@ -481,6 +481,35 @@ void OwnHasRoom() {
     Check(done == 2, "a task was lost");
 }
 
+// A worker that waits with OwnTasks searches its queue, and holds the task of another counter for a
+// moment. Just then the other worker ends its own wait, finds nothing, and goes to sleep. It must
+// be woken for the task. The first wait depends on this task in a way that weft does not know, so
+// otherwise the model ends in a deadlock.
+void OwnDigHolds() {
+    Counters counters;
+    Counter *const own = counters.New(1), *const others = counters.New(),
+                   *const gate = counters.New(1);
+    const Meanwhile meanwhile = Random(2) != 0 ? Meanwhile::Nothing : Meanwhile::OwnTasks;
+    bool waits = false;
+    auto leaf = [&](TaskScheduler *scheduler) { scheduler->DecrementCounter(own); };
+    auto restricted = [&](TaskScheduler *scheduler) {
+        waits = true;
+        scheduler->WaitForCounter(gate, meanwhile);
+    };
+    SchedulerOptions options = Options(2, 12, 1);
+    options.idle = IdlePolicy::Sleep;
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        scheduler->AddTask(MakeTask(restricted), others);
+        while (!waits) weft::env::Pause();
+        scheduler->AddTask(MakeTask(leaf), others);
+        scheduler->DecrementCounter(gate);
+        scheduler->WaitForCounter(own, Meanwhile::OwnTasks);
+        Counters::Kill(own);
+        scheduler->WaitForCounter(others);
+        Counters::Kill(others);
+    });
+}
+
 }  // namespace
 
 std::vector<Model> OwnModels() {
@@ -517,6 +546,8 @@ std::vector<Model> OwnModels() {
         {"own_buried",
          "needed tasks lie in the queue of a worker that then waits with Nothing or HighOnly",
          OwnNeedsAreBuried},
+        {"own_dig_holds", "a search for own tasks holds another task while a worker goes to sleep",
+         OwnDigHolds},
         {"own_shared", "two wait for one counter, only one of them with OwnTasks",
          OwnSharesCounter},
         {"own_blocked", "a needed task lies behind a task that blocks until the wait is over",
