@@ -145,6 +145,11 @@ struct SchedulerOptions {
     /// (weft/inspect.h) then name them, and find deadlocks of locks. Costs a few nanoseconds for
     /// each lock of the process while such a scheduler runs.
     bool lockHolders = false;
+    /// True: after each wait for a counter, a lock or a time, a task continues on another worker,
+    /// for tests. So they find code that relies on its thread across a wait: thread_local
+    /// variables, a std::mutex. A wait takes up to a millisecond longer if the other workers are
+    /// busy. No effect on pinned tasks, ResumeOn::SameWorker, Meanwhile and attached threads.
+    bool migrateAfterWait = false;
     /// Draws each choice of the scheduler from this number, for tests
     /// (weft/testing/explore_orders.h): the same number gives the same order of all tasks, another
     /// number gives another order. Only with `workers` = 0. Time is virtual. 0 = no: the usual

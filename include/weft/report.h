@@ -56,6 +56,7 @@ enum class ReportCode : uint16_t {
     /// No task has ended for watchdogMilliseconds, although tasks are pending and a worker or
     /// attached thread is awake. Reported once a run.
     NoProgress,
+    WaitInScope,  ///< A call that waits in a scope of NoSuspend (weft/no_suspend.h).
 };
 
 /// One report. The strings live until onReport returns.

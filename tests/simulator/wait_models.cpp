@@ -393,6 +393,39 @@ void ChildTree() {
     });
 }
 
+// Tasks wait in different ways, with migrateAfterWait. After each wait the task is on another
+// worker, unless it has tried for a millisecond. All tasks end.
+void Migrate() {
+    SchedulerOptions options = Options(2 + Random(2), 12, 2);
+    options.migrateAfterWait = true;
+    uint32_t done = 0;
+    auto leaf = [&](TaskScheduler *) {};
+    auto waits = [&](TaskScheduler *scheduler) {
+        const uint32_t before = scheduler->CurrentWorker();
+        const uint64_t begin = weft::env::Now();
+        const uint32_t kind = Random(3);
+        const Task task = MakeTask(leaf);
+        Counter counter;
+        if (kind == 0) {
+            scheduler->AddTasksAndWait(1, &task);
+        } else if (kind == 1) {
+            scheduler->AddTask(task, &counter);
+            scheduler->WaitForCounter(&counter);
+        } else {
+            scheduler->AddTask(task, &counter);
+            WaitForCounterFor(*scheduler, &counter, std::chrono::seconds(1));
+        }
+        Check(scheduler->CurrentWorker() != before || weft::env::Now() >= begin + 1'000'000,
+              "a task stayed on its worker after a wait");
+        ++done;
+    };
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        const Task tasks[3] = {MakeTask(waits), MakeTask(waits), MakeTask(waits)};
+        scheduler->AddTasksAndWait(3, tasks);
+    });
+    Check(done == 3, "a task was lost");
+}
+
 }  // namespace
 
 std::vector<Model> WaitModels() {
@@ -413,6 +446,7 @@ std::vector<Model> WaitModels() {
         {"block_attached", "the same by an attached thread, which detaches", NothingAttached},
         {"block_meets", "two tasks block their workers until the other one has begun",
          NothingMeets},
+        {"migrate", "waits with migrateAfterWait", Migrate},
     };
 }
 

@@ -69,14 +69,13 @@ inline Worker *CallingWorker(const TaskScheduler &taskScheduler, const char *cal
     return worker;
 }
 
+// MayWait in a hook or in a scope of NoSuspend.
+bool MayWaitNow(Worker *worker, const char *call) noexcept;
 // Returns false, after a report, in a hook of the host and in onReport. The host's hooks run in the
 // middle of a fiber switch or of a search for work. A hook that waited there would never continue.
-inline bool MayWait(const Worker *worker, const char *call) noexcept {
-    if (WEFT_LIKELY(!worker->inHook)) return true;
-    ReportMistake(worker->scheduler->options, ReportCode::InHook,
-                  "Call it from a task; a hook may submit, but not wait.",
-                  "%s was called by a hook", call);
-    return false;
+// Also reports a wait in a scope of NoSuspend, and returns true.
+inline bool MayWait(Worker *worker, const char *call) noexcept {
+    return WEFT_LIKELY(!worker->inHook && worker->noSuspend == nullptr) || MayWaitNow(worker, call);
 }
 
 // Returns false, after a report, if the priority or the stack class is out of range.

@@ -63,7 +63,8 @@ void EmitFrom(TaskScheduler &scheduler, TraceKind kind, TraceEvent event) noexce
 
 void LetOthersRun(const TaskScheduler &scheduler) noexcept {
     Worker *const worker = WorkerOf(scheduler);
-    if (worker != nullptr && worker->scheduler->order.isOn && !worker->inHook)
+    if (worker != nullptr && worker->scheduler->order.isOn && !worker->inHook &&
+        worker->noSuspend == nullptr)
         YieldToUrgentNow(worker->current);
 }
 
@@ -98,7 +99,7 @@ Recorder *RecorderOf(const TaskScheduler &scheduler) noexcept {
 bool IsTaskOf(const TaskScheduler &scheduler) noexcept { return WorkerOf(scheduler) != nullptr; }
 
 bool CallerMayWait(const TaskScheduler &scheduler, const char *call) noexcept {
-    const Worker *const worker = WorkerOf(scheduler);
+    Worker *const worker = WorkerOf(scheduler);
     if (worker != nullptr) return MayWait(worker, call);
     IsRefusedInMemoryHook(EntryGate::OptionsOf(scheduler), call);
     return false;

@@ -15,6 +15,10 @@
 #include <atomic>
 #include <cstdint>
 
+namespace weft {
+class NoSuspend;
+}
+
 namespace weft::internal {
 
 struct Scheduler;
@@ -182,10 +186,11 @@ struct alignas(kLineBytes) Worker {
     // The worker will look for work right away. So one fiber that becomes ready wakes no other
     // worker.
     bool willPollNext = false;
-    bool mustNotSubmit = false;  // a hook runs where the worker may be between two tasks
-    bool inHook = false;         // a hook or onReport runs: it must not wait
-    bool inactive = false;       // see TaskScheduler::SetActiveWorkers
-    uint8_t group = 0;           // index; 0 for an attached thread, which uses it only for notices
+    bool mustNotSubmit = false;            // a hook runs where the worker may be between two tasks
+    bool inHook = false;                   // a hook or onReport runs: it must not wait
+    const NoSuspend *noSuspend = nullptr;  // the innermost scope of the running task, or null
+    bool inactive = false;                 // see TaskScheduler::SetActiveWorkers
+    uint8_t group = 0;  // index; 0 for an attached thread, which uses it only for notices
     // For each Meanwhile: the number of waits with it on this worker. AnyTask is not counted.
     uint32_t restricting[5] = {};
     // The waits let the worker begin tasks of this many priorities, from High on. 0: a wait with

@@ -69,7 +69,7 @@ void SubmitAndWait(Worker *worker, uint32_t count, const Task *tasks,
     }
     // These tasks must not run here: they are pinned, belong to other groups, or need a larger
     // stack.
-    if (options.worker != kAnyWorker || onTop.IsNone() ||
+    if (options.worker != kAnyWorker || onTop.IsNone() || scheduler.options.migrateAfterWait ||
         !MayRunInline(self, scheduler, options.stack)) {
         Counter counter;
         if (Submit(worker, count, tasks, &counter, options))

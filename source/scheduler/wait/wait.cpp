@@ -13,6 +13,7 @@
 #include "scheduler/submit/pending.h"
 #include "scheduler/submit/post.h"
 #include "scheduler/submit/timing.h"
+#include "scheduler/submit/wake.h"
 #include "scheduler/wait/fiber_switch.h"
 #include "scheduler/wait/idle_requests.h"
 #include "scheduler/wait/run_inline.h"
@@ -161,10 +162,28 @@ Restricted::~Restricted() {
     SetRestricted(m_worker);
 }
 
+void LeaveWorker(Fiber *self, const Worker *before) noexcept {
+    constexpr uint64_t kMaxNs = 1'000'000;
+    Scheduler &scheduler = *before->scheduler;
+    const bool mayMove = self->pinnedTo == kAnyWorker && !self->IsThreadStack() &&
+                         self->worker->pump == nullptr &&
+                         scheduler.workerCount + scheduler.attached.Value() >= 2;
+    const uint64_t end = env::Now() + kMaxNs;
+    while (mayMove && self->worker == before && env::Now() < end) {
+        WakeForAny(scheduler, self->worker);
+        YieldFiber(self->worker);
+    }
+}
+
 void Wait(Worker *worker, Counter &counter, uint32_t value, ResumeOn resume) noexcept {
     FlushPending(worker);
     Fiber *self = worker->current;
-    if (WEFT_LIKELY(resume == ResumeOn::AnyWorker)) return HelpOrSuspend(self, counter, value);
+    if (WEFT_LIKELY(resume == ResumeOn::AnyWorker)) {
+        if (WEFT_LIKELY(!worker->scheduler->options.migrateAfterWait))
+            return HelpOrSuspend(self, counter, value);
+        HelpOrSuspend(self, counter, value);
+        return LeaveWorker(self, worker);
+    }
     const StaysHere staysHere(self);
     HelpOrSuspend(self, counter, value);
 }

@@ -9,6 +9,13 @@ namespace weft::internal {
 /// Blocks the calling fiber until `counter <= value`. The caller is a task on `worker`.
 void Wait(Worker *worker, Counter &counter, uint32_t value, ResumeOn resume) noexcept;
 
+/// Call at the end of a wait that began on `before`, with SchedulerOptions::migrateAfterWait: moves
+/// the calling task to another worker, if it is still there. Yields until another worker has stolen
+/// its fiber, but at most for a millisecond: the others may be busy, or may not run tasks of this
+/// priority. Does nothing if the task is pinned or runs on a thread's own stack, and if no other
+/// thread runs tasks.
+void LeaveWorker(Fiber *self, const Worker *before) noexcept;
+
 /// Like Wait, but `meanwhile` restricts what the worker runs until the wait ends. Unless it is
 /// AnyTask, the fiber continues on this worker.
 void WaitMeanwhile(Worker *worker, Counter &counter, uint32_t value, Meanwhile meanwhile) noexcept;

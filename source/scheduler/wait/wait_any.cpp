@@ -139,8 +139,11 @@ uint32_t WaitAny(Worker *worker, uint32_t count, Counter *const *counters, uint3
                  uint64_t deadline, Meanwhile meanwhile) noexcept {
     FlushPending(worker);
     Fiber *self = worker->current;
-    if (meanwhile == Meanwhile::AnyTask)
-        return WaitFirst(self, count, counters, value, deadline, meanwhile);
+    if (meanwhile == Meanwhile::AnyTask) {
+        const uint32_t first = WaitFirst(self, count, counters, value, deadline, meanwhile);
+        if (WEFT_UNLIKELY(worker->scheduler->options.migrateAfterWait)) LeaveWorker(self, worker);
+        return first;
+    }
     const Restricted restricted(self, meanwhile, count == 1 ? counters[0] : nullptr);
     return WaitFirst(self, count, counters, value, deadline, meanwhile);
 }
