@@ -4,6 +4,7 @@
 #include "simulator/weak_memory.h"
 #include "support/low_groups.h"
 #include "weft/deferred.h"
+#include "weft/external_work.h"
 #include "weft/time.h"
 
 #include <chrono>
@@ -484,25 +485,31 @@ void OwnHasRoom() {
 // A worker that waits with OwnTasks searches its queue, and holds the task of another counter for a
 // moment. Just then the other worker ends its own wait, finds nothing, and goes to sleep. It must
 // be woken for the task. The first wait depends on this task in a way that weft does not know, so
-// otherwise the model ends in a deadlock.
+// otherwise the model does not end. The external work keeps weft from watching for stalls: the
+// timer for that would wake the other worker, too.
 void OwnDigHolds() {
     Counters counters;
     Counter *const own = counters.New(1), *const others = counters.New(),
-                   *const gate = counters.New(1);
-    const Meanwhile meanwhile = Random(2) != 0 ? Meanwhile::Nothing : Meanwhile::OwnTasks;
-    bool waits = false;
+                   *const inner = counters.New();
+    bool isRestricted = false, mayEnd = false;
     auto leaf = [&](TaskScheduler *scheduler) { scheduler->DecrementCounter(own); };
+    auto holds = [&](TaskScheduler *) {
+        isRestricted = true;
+        while (!mayEnd) weft::env::Pause();
+    };
     auto restricted = [&](TaskScheduler *scheduler) {
-        waits = true;
-        scheduler->WaitForCounter(gate, meanwhile);
+        scheduler->AddTask(MakeTask(holds), inner);
+        scheduler->WaitForCounter(inner, Meanwhile::OwnTasks);
+        Counters::Kill(inner);
     };
     SchedulerOptions options = Options(2, 12, 1);
     options.idle = IdlePolicy::Sleep;
     RunMain(options, [&](TaskScheduler *scheduler) {
+        const ExternalWork outside(*scheduler);
         scheduler->AddTask(MakeTask(restricted), others);
-        while (!waits) weft::env::Pause();
+        while (!isRestricted) weft::env::Pause();
         scheduler->AddTask(MakeTask(leaf), others);
-        scheduler->DecrementCounter(gate);
+        mayEnd = true;
         scheduler->WaitForCounter(own, Meanwhile::OwnTasks);
         Counters::Kill(own);
         scheduler->WaitForCounter(others);

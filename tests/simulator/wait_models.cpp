@@ -2,6 +2,7 @@
 // child tasks.
 #include "simulator/model_support.h"
 #include "simulator/models.h"
+#include "weft/external_work.h"
 #include "weft/time.h"
 
 #include <algorithm>
@@ -276,6 +277,34 @@ void HigherGetsStack() {
     });
 }
 
+// A restricted worker has no fiber. It is woken for a task of the other worker, which it must not
+// begin. But it takes the task for a moment, to check whether a fiber waits for it (Rescue). Just
+// then the other worker ends what it runs, finds nothing, frees its fiber and goes to sleep. It
+// must be woken for the task. The external work keeps weft from watching for stalls: the timer for
+// that would wake the other worker, too.
+void HigherRescueHolds() {
+    Counters counters;
+    Counter *const event = counters.New(1), *const others = counters.New();
+    bool hasBegun = false;
+    auto leaf = [&](TaskScheduler *scheduler) { scheduler->DecrementCounter(event); };
+    auto submits = [&](TaskScheduler *scheduler) {
+        hasBegun = true;
+        weft::env::Pause();  // the other worker falls asleep
+        scheduler->AddTask(MakeTask(leaf), others);
+        weft::env::Pause();  // the other worker takes the task
+    };
+    SchedulerOptions options = Options(2, 1, 1);
+    options.idle = IdlePolicy::Sleep;
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        const ExternalWork outside(*scheduler);
+        scheduler->AddTask(MakeTask(submits), others);
+        while (!hasBegun) weft::env::Pause();
+        scheduler->WaitForCounter(event, Meanwhile::HighOnly);
+        scheduler->WaitForCounter(others);
+        Counters::Kill(others);
+    });
+}
+
 // Two tasks restrict their workers. Each must resume when the other one has lowered its counter.
 void HigherMeets() {
     Counters counters;
@@ -435,6 +464,9 @@ std::vector<Model> WaitModels() {
          HigherOnly},
         {"restrict_wakes", "a High task that only the restricted worker can run", HigherWakes},
         {"restrict_stack", "the same, but at first no fiber is free for it", HigherGetsStack},
+        {"restrict_holds",
+         "a restricted worker without a fiber holds a task while another one goes to sleep",
+         HigherRescueHolds},
         {"restrict_meets", "two tasks wait with a restriction until the other one has begun",
          HigherMeets},
         {"restrict_rests", "three restricted waits and one free fiber: the workers sleep",
