@@ -146,9 +146,9 @@ struct SchedulerOptions {
     /// each lock of the process while such a scheduler runs.
     bool lockHolders = false;
     /// True: after each wait for a counter, a lock or a time, a task continues on another worker,
-    /// for tests. So they find code that relies on its thread across a wait: thread_local
-    /// variables, a std::mutex. A wait takes up to a millisecond longer if the other workers are
-    /// busy. No effect on pinned tasks, ResumeOn::SameWorker, Meanwhile and attached threads.
+    /// if one takes it within ten milliseconds. For tests: they find code that relies on its thread
+    /// across a wait, such as a thread_local variable or a std::mutex. No effect on pinned tasks,
+    /// ResumeOn::SameWorker, Meanwhile and attached threads.
     bool migrateAfterWait = false;
     /// Draws each choice of the scheduler from this number, for tests
     /// (weft/testing/explore_orders.h): the same number gives the same order of all tasks, another

@@ -423,7 +423,7 @@ void ChildTree() {
 }
 
 // Tasks wait in different ways, with migrateAfterWait. After each wait the task is on another
-// worker, unless it has tried for a millisecond. All tasks end.
+// worker, unless it has tried for ten milliseconds. All tasks end.
 void Migrate() {
     SchedulerOptions options = Options(2 + Random(2), 12, 2);
     options.migrateAfterWait = true;
@@ -444,7 +444,7 @@ void Migrate() {
             scheduler->AddTask(task, &counter);
             WaitForCounterFor(*scheduler, &counter, std::chrono::seconds(1));
         }
-        Check(scheduler->CurrentWorker() != before || weft::env::Now() >= begin + 1'000'000,
+        Check(scheduler->CurrentWorker() != before || weft::env::Now() >= begin + 10'000'000,
               "a task stayed on its worker after a wait");
         ++done;
     };

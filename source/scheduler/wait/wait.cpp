@@ -163,7 +163,7 @@ Restricted::~Restricted() {
 }
 
 void LeaveWorker(Fiber *self, const Worker *before) noexcept {
-    constexpr uint64_t kMaxNs = 1'000'000;
+    constexpr uint64_t kMaxNs = 10'000'000;
     Scheduler &scheduler = *before->scheduler;
     const bool mayMove = self->pinnedTo == kAnyWorker && !self->IsThreadStack() &&
                          self->worker->pump == nullptr &&

@@ -11,9 +11,9 @@ void Wait(Worker *worker, Counter &counter, uint32_t value, ResumeOn resume) noe
 
 /// Call at the end of a wait that began on `before`, with SchedulerOptions::migrateAfterWait: moves
 /// the calling task to another worker, if it is still there. Yields until another worker has stolen
-/// its fiber, but at most for a millisecond: the others may be busy, or may not run tasks of this
-/// priority. Does nothing if the task is pinned or runs on a thread's own stack, and if no other
-/// thread runs tasks.
+/// its fiber, but at most for ten milliseconds: the others may be busy, or may not run tasks of
+/// this priority. Does nothing if the task is pinned or runs on a thread's own stack, and if no
+/// other thread runs tasks.
 void LeaveWorker(Fiber *self, const Worker *before) noexcept;
 
 /// Like Wait, but `meanwhile` restricts what the worker runs until the wait ends. Unless it is
