@@ -1,5 +1,4 @@
-// Declares work outside weft that will decrement a counter: in a device, a network or another
-// thread.
+// Declares work outside weft (device, network, other thread) that will decrement a counter.
 //
 //     #include <weft/external_work.h>
 //
@@ -19,13 +18,13 @@ namespace weft {
 /// Declares work that weft does not see, and that will let waiting tasks continue.
 ///
 /// While an object of this class exists, the scheduler does not report Stalled, OutOfSmallFibers
-/// and OutOfLargeFibers, because this work may end the stall. Destroy the object only after the
-/// counter has been decremented. The scheduler must outlive it, and need not be running.
+/// and OutOfLargeFibers, because this work may end the stall. Destroy it only after the work has
+/// decremented its counter. The scheduler must outlive it; it need not be running.
 /// Thread-safe.
 ///
-/// `name`: what DescribeWaiters (weft/inspect.h) says about waits that this work may end. Up to
-/// seven names are kept at a time; work beyond them has no name. The string must stay valid until
-/// the work ends and calls of DescribeWaiters have returned: use a literal. Null: no name.
+/// `name`: DescribeWaiters (weft/inspect.h) shows it for waits that this work may end. A scheduler
+/// keeps at most seven names at a time; further ones are not shown. The string must stay valid
+/// until the work has ended and no call of DescribeWaiters runs: use a literal. Null: no name.
 class ExternalWork {
 public:
     explicit ExternalWork(TaskScheduler &scheduler, const char *name = nullptr) noexcept

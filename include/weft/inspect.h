@@ -67,18 +67,18 @@ WEFT_API Statistics GetStatistics(TaskScheduler &scheduler) noexcept;
 /// thread can have, and NotRunning, and returns zeros then. Thread-safe while the scheduler runs.
 WEFT_API WorkerStatistics GetWorkerStatistics(TaskScheduler &scheduler, uint32_t worker) noexcept;
 
-/// Why a wait has not ended yet. weft knows that a task will decrement a counter if the task was
-/// submitted with this counter. With SchedulerOptions::lockHolders it also knows which tasks hold a
-/// lock. It does not know what a task or a thread will do by itself, such as DecrementCounter.
+/// Why a wait has not ended yet. If a task was submitted with a counter, weft knows that it will
+/// decrement this counter at its end. With SchedulerOptions::lockHolders it also knows which tasks
+/// hold a lock. It cannot know which calls your code will make, such as DecrementCounter.
 enum class WaitCause : uint8_t {
     /// A deadlock: each task of a cycle waits for a counter that the next task would decrement, or
     /// for a lock that the next task holds.
     Cycle,
-    /// No task decrements the counter. Code must decrement it, or set, unlock or release the object
-    /// of weft/sync/ that it belongs to. If no code will, something has been forgotten.
+    /// No task decrements the counter at its end. Your code must decrement it, or set, unlock or
+    /// release its object of weft/sync/. If that code is missing, this is a bug.
     Nobody,
-    /// The tasks that would decrement the counter wait, too, and cannot continue. The task is not
-    /// part of a cycle.
+    /// The tasks that would decrement the counter wait, too, and cannot continue. The waiter
+    /// is in no cycle.
     Stuck,
     /// weft cannot tell: queued tasks, deferred tasks or ExternalWork may end the wait, or the task
     /// waits for one of several counters.
@@ -95,18 +95,18 @@ struct WaiterInfo {
     bool isExternal = false;  ///< True: an external thread waits in a call.
     /// The name of the task (TaskOptions::name). Null if it has none, and for a thread.
     const char *task = nullptr;
-    /// What it waits for. Only to compare and to print: the counter may have been destroyed. A wait
-    /// for a time or for several counters has a counter inside of weft.
+    /// The counter that it waits for. Compare or print the address only: the counter may have been
+    /// destroyed. A wait for a time or for several counters uses a counter of weft.
     const Counter *counter = nullptr;
     /// The address of the Mutex or SharedMutex that it waits for, if the scheduler remembers the
     /// holders of locks (SchedulerOptions::lockHolders). Otherwise null.
     const void *lock = nullptr;
-    /// A fiber whose task decrements the counter or holds the lock, and the name of this task. For
-    /// Cycle the next one of the cycle. kAnyWorker and null if there is none.
+    /// The fiber and the name of a task that will decrement the counter or holds the lock. For
+    /// Cycle: the next task of the cycle. kAnyWorker and null if there is none.
     uint32_t byFiber = kAnyWorker;
     const char *byTask = nullptr;
-    /// For Unknown, if no task is known to decrement the counter: the name of an ExternalWork that
-    /// goes on and may end the wait. Null if there is none, or if it has no name.
+    /// If `cause` is Unknown and no known task decrements the counter: the name of an ExternalWork
+    /// that may end the wait. Null if there is none, or if it has no name.
     const char *byWork = nullptr;
 };
 

@@ -1,4 +1,4 @@
-// Declares a part of a task in which it must not wait, because it holds something of its thread.
+// Marks a scope in which a task must not wait, because it depends on its current thread.
 //
 //     {
 //         const std::lock_guard<std::mutex> lock(physics.mutex);
@@ -13,13 +13,14 @@ namespace weft {
 
 /// While an object of this class exists, its task must not wait.
 ///
-/// After a wait the task may be on another thread, so it must not hold a std::mutex, use the
-/// address of a thread_local variable, or be inside a call of a library that relies on the thread.
-/// A call that waits is reported as WaitInScope, and then waits as usual. From then on, nothing is
-/// reported in this scope. A lock of weft/sync/ is reported only if it has to wait.
+/// A wait may move the task to another thread. So a task that waits must not hold a std::mutex,
+/// keep the address of a thread_local variable, or be inside a library that relies on the thread.
+/// The first call of a scope that waits is reported as WaitInScope, even if its wait is over
+/// already. It waits as usual, and later waits in the scope are not reported. A call that locks an
+/// object of weft/sync/ is reported only if the object is not free.
 ///
 /// Objects may be nested; create and destroy them on the same task, in reverse order. Has no effect
-/// on an external thread. Costs two nanoseconds. Thread-safe.
+/// on an external thread. Costs about two nanoseconds.
 class WEFT_API NoSuspend {
 public:
     /// `name`: what the report calls this part of the task; null: no name. The string must live as

@@ -136,24 +136,23 @@ struct SchedulerOptions {
     /// A queue whose oldest task or fiber has waited for this time gets a sixth of the workers'
     /// time. 1 to 60,000.
     uint32_t agingMilliseconds = 100;
-    /// If no task ends for this time, although tasks are pending and a worker or attached thread is
-    /// awake, weft reports NoProgress, once a run. The usual cause is a task that runs for too long
-    /// or blocks its thread. A separate thread checks this four times in this time. 1 to 600,000;
+    /// weft reports NoProgress, once a run, if no task ends for this time while tasks are pending
+    /// and a worker or attached thread is awake. The usual cause is a task that runs for too long
+    /// or blocks its thread. A separate thread checks every quarter of this time. 1 to 600,000;
     /// 0 = no check.
     uint32_t watchdogMilliseconds = 0;
     /// True: weft remembers which tasks hold a Mutex or SharedMutex. Stalled and DescribeWaiters
-    /// (weft/inspect.h) then name them, and find deadlocks of locks. Costs a few nanoseconds for
-    /// each lock of the process while such a scheduler runs.
+    /// (weft/inspect.h) then name these tasks, and find their deadlocks. While such a scheduler
+    /// runs, each call that locks or unlocks one in the process takes a few nanoseconds longer.
     bool lockHolders = false;
     /// True: after each wait for a counter, a lock or a time, a task continues on another worker,
-    /// if one takes it within ten milliseconds. For tests: they find code that relies on its thread
-    /// across a wait, such as a thread_local variable or a std::mutex. No effect on pinned tasks,
-    /// ResumeOn::SameWorker, Meanwhile and attached threads.
+    /// if one takes it within ten milliseconds. For tests: finds code that uses the address of a
+    /// thread_local variable, or holds a std::mutex, across a wait. Ignores pinned tasks, attached
+    /// threads, and waits with ResumeOn::SameWorker or Meanwhile.
     bool migrateAfterWait = false;
-    /// Draws each choice of the scheduler from this number, for tests
-    /// (weft/testing/explore_orders.h): the same number gives the same order of all tasks, another
-    /// number gives another order. Only with `workers` = 0. Time is virtual. 0 = no: the usual
-    /// order.
+    /// For tests (weft/testing/explore_orders.h): the random seed of all choices of the scheduler.
+    /// The same number gives the same order of all tasks, another number gives another order. Needs
+    /// `workers` = 0. Makes time virtual. 0 = off: the usual order.
     uint64_t order = 0;
 };
 

@@ -111,7 +111,7 @@ bool LocksInTwoOrders(weft::TaskScheduler &scheduler, bool right) {
     return items == 2;
 }
 
-// The end of a wait is taken for success, although the deadline has passed.
+// A wait with a deadline is assumed to succeed, although the deadline has passed.
 void FindPath(weft::TaskScheduler *, void *length) { *static_cast<int *>(length) = 12; }
 
 bool IgnoresTimeout(weft::TaskScheduler &scheduler, bool right) {
@@ -124,7 +124,7 @@ bool IgnoresTimeout(weft::TaskScheduler &scheduler, bool right) {
     return isRight;
 }
 
-// A High task is taken to end before a Normal one begins.
+// A High task is assumed to end before a Normal one begins.
 struct Texture {
     bool isOpen = false;
     bool isDrawn = false;
@@ -157,7 +157,7 @@ const OrderBug kOrderBugs[] = {
     {"batch_order", "two tasks of a batch rely on their order", BatchInOrder},
     {"lost_update", "a value is read before a wait and written after it", LosesUpdate},
     {"lock_order", "two tasks lock two mutexes in different orders", LocksInTwoOrders},
-    {"ignored_timeout", "the end of a wait is taken for success", IgnoresTimeout},
-    {"priority_order", "a High task is taken to end before a Normal one", PriorityAsOrder},
+    {"ignored_timeout", "a wait with a deadline is assumed to succeed", IgnoresTimeout},
+    {"priority_order", "a High task is assumed to end before a Normal one", PriorityAsOrder},
 };
 const size_t kOrderBugCount = sizeof kOrderBugs / sizeof *kOrderBugs;

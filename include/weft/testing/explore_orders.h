@@ -26,8 +26,8 @@ namespace weft {
 struct OrderResult {
     Status status = Status::Ok;  ///< If this is not Ok, the test did not run; see Start.
     bool passed = false;         ///< The test returned true, and all tasks have ended.
-    /// The run came to a stall, or did not end. The test and the tasks that were left are gone:
-    /// what they had on their stacks was not destroyed.
+    /// The run came to a stall, or did not end. The test and all remaining tasks were deleted; the
+    /// objects on their stacks were not destroyed.
     bool stalled = false;
     uint64_t choices = 0;  ///< How many choices the scheduler has made.
 };
@@ -35,21 +35,21 @@ struct OrderResult {
 /// What ExploreOrders has found.
 struct ExploredOrders {
     Status status = Status::Ok;  ///< If this is not Ok, the scheduler did not start.
-    uint64_t order = 0;          ///< For RunInOrder: the order that failed, shortened. 0: none.
-    uint32_t tried = 0;          ///< How many orders ran, without those that shortened.
-    OrderResult failure;         ///< What happens in `order`. It passes if it is not repeatable.
+    uint64_t order = 0;          ///< The shortened order that failed (for RunInOrder). 0: none.
+    uint32_t tried = 0;          ///< The number of orders that ran, without those for shortening.
+    OrderResult failure;         ///< The last run. It has passed if the failure did not come again.
 };
 
 namespace internal {
 
-/// Runs `main` as a task, and waits until no task is pending. The calling thread is attached to the
-/// scheduler, which has an order. Returns false if the run came to a stall or did not end; then the
-/// thread can only detach, and Stop deletes what is left. `reports`: says that in a report, too.
+/// Runs `main` as a task, and waits until no task is pending. Call it on the attached thread of a
+/// scheduler that has an order. Returns false if the run came to a stall or did not end; then the
+/// thread can only detach, and Stop deletes what is left. `reports`: reports that, too.
 /// `choices`: the number of choices so far.
 WEFT_API bool RunOrdered(TaskScheduler &scheduler, const Task &main, bool reports,
                          uint64_t &choices) noexcept;
 
-/// The order that begins like the order `seed`, and has the usual results after `choices` choices.
+/// Draws the first `choices` choices as the order `seed` does. Later ones have the usual result.
 constexpr uint64_t ShortOrder(uint64_t seed, uint64_t choices) noexcept {
     return (seed & 0xffff'ffff) | (choices + 1) << 32;
 }
@@ -97,9 +97,9 @@ OrderResult RunInOrder(uint64_t order, Test &&test, const SchedulerOptions &opti
 /// false, stalls or throws. Then shortens that order, and runs it once more.
 ///
 /// Shortening searches for the smallest number of drawn choices with which the test still fails in
-/// the same way; after these, the run is the usual one. A stall is reported only in the last run.
-/// The orders begin with options.order, or with 1 if that is 0. `workers` and `maxAttached` of the
-/// options are ignored. Costs about as much as `count` runs of the test and of Start and Stop.
+/// the same way. All later choices have the usual result. A stall is reported only in the last run.
+/// The orders count up from options.order, or from 1 if that is 0. `workers` and `maxAttached` of
+/// the options are ignored. Costs about as much as `count` runs of the test and of Start and Stop.
 template <class Test>
 ExploredOrders ExploreOrders(uint32_t count, Test &&test, const SchedulerOptions &options = {}) {
     const uint64_t begin = options.order != 0 ? options.order & 0xffff'ffff : 1;
@@ -113,7 +113,7 @@ ExploredOrders ExploreOrders(uint32_t count, Test &&test, const SchedulerOptions
         if (first.status != Status::Ok) return explored;
         ++explored.tried;
         if (first.passed) continue;
-        // With `most` choices the test fails. With fewer than `least` it is taken to pass.
+        // The test fails with `most` choices. With fewer than `least`, we assume that it passes.
         uint64_t least = 0, most = (std::min)(first.choices, uint64_t{0xffff'fffe});
         while (least < most) {
             const uint64_t middle = least + (most - least) / 2;

@@ -10,11 +10,12 @@
 //
 // The run does not depend on the real time. Where other code reads the clock, the result is the
 // same:
-// - aging, back-off: their rules are not asked.
-// - claims hold one task, and no decrement stays pending (both without workers).
-// - The search before sleep ends at once (IdlePolicy::Sleep), and draws nothing when there is
-//   nothing to run.
-// - The digs of a wait with OwnTasks are always due, because no worker is open.
+// - Aging and back-off are not used.
+// - Without workers, a claim has one task, and no decrement is delayed.
+// - The search before sleep ends at once (as with IdlePolicy::Sleep). If nothing can run, it draws
+//   nothing.
+// - A wait with OwnTasks searches all queues each time (own_tasks.h), because there is no other
+// worker.
 // - Deadlines are compared with the virtual time (TimeOf). They are handled only after a
 //   pick has let them fall due.
 #pragma once

@@ -1,8 +1,9 @@
 // The locks that a task holds (SchedulerOptions::lockHolders), for reports and weft/inspect.h.
 //
-// A lock is known by its address. Other threads only compare it, because the lock may be gone. All
-// accesses are relaxed: a worker announces its sleep in IdleSet with a read-modify-write, and
-// AllAsleep reads that (acquire), so if all sleep, the reader sees what they wrote before.
+// A lock is stored by its address. Other threads only compare the address, because the lock may
+// have been destroyed. All accesses are relaxed. Before it sleeps, a worker makes a
+// read-modify-write in IdleSet, and AllAsleep reads that (acquire). So if all sleep, the reader
+// sees all that they wrote.
 #pragma once
 
 #include <atomic>

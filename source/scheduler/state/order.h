@@ -1,14 +1,16 @@
-// A drawn order (SchedulerOptions::order): the state of a run in which a generator makes each
-// choice of the scheduler. find/ordered.h has the choices.
+// The state of a run with SchedulerOptions::order, in which a random generator makes choices of the
+// scheduler. find/ordered.h has the choices.
 //
 // Terms:
-// - An order is the number in the options: the seed of the generator in its low half, and in its
-//   high half the limit of the choices plus one; 0 stands for no limit.
+// - An order is the number in the options. Its low half is the seed of the generator. Its high half
+//   is 0 (no limit), or the limit of the drawn choices, plus one.
+// - A pick takes a task or fiber that runs next.
 // - A choice has several possible results. The usual result is the one of a run without an order.
 // - The first choices, up to the limit, are drawn. Each later one has the usual result. So an order
-//   can be shortened: the smaller the limit, the more usual is the run.
-// - Time is virtual. It passes by kTick with each pick and each look at the clock. It moves on to a
-//   deadline that falls due.
+//   can be shortened: with a smaller limit, more choices have the usual result.
+// - Time is virtual. Each pick and each read of the clock adds kTick. When a deadline falls due,
+// time
+//   jumps to it.
 //
 // Only one thread runs tasks, because there are no workers and one attached thread. So the same
 // order gives the same run, unless tasks depend on something outside.
