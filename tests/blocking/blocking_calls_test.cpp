@@ -375,13 +375,15 @@ TEST_CASE("blocking: a call that is about to decrement its counter is not taken 
             std::chrono::milliseconds(20 * test::Options(1).stallMilliseconds));
     };
     test::Runner runner(options);
+    std::atomic<bool> waits{false};
     test::Batch last(1, [&](TaskScheduler &, uint32_t) {
+        waits.store(true);  // the main task waits for its call
         test::SpinUntil([&] { return delayed.load() != 0; });
     });
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         BlockingCalls calls(scheduler);
         scheduler.AddTask(last[0]);
-        calls.Run([] {});
+        calls.Run([&] { test::SpinUntil([&] { return waits.load(); }); });
     }) == Status::Ok);
     CHECK(delayed.load() != 0);
     CHECK(runner.log.Text() == "");

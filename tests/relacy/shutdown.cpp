@@ -70,6 +70,9 @@ Found PinnedFiber(Worker *, Priority, Serving *) noexcept { return {}; }
 Found FindServing(Worker *) noexcept { return {}; }
 Found FindPinnedServing(Worker *) noexcept { return {}; }
 void SortInbox(Worker *) noexcept {}
+Found FindOrdered(Worker *, WorkerMode) noexcept { return {}; }
+Found FindPinnedOrdered(Worker *) noexcept { return {}; }
+void SwitchTo(Fiber *, Fiber *, Destination) noexcept {}  // only with an order
 Found Late(Worker *, WorkerMode) noexcept { return {}; }  // no time passes
 Fiber *Rescue(Worker *, StackClass) noexcept { return nullptr; }
 bool IsRescueDone(const Worker *, StackClass) noexcept { return true; }

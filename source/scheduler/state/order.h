@@ -23,7 +23,7 @@
 
 namespace weft::internal {
 
-struct Fiber;
+class Fiber;
 
 /// The number of runs with an order in this process. relaxed: the thread that begins a run reads it
 /// again only later, and other threads do not take part.
