@@ -20,7 +20,7 @@ namespace weft {
 /// object of weft/sync/ is reported only if the object is not free.
 ///
 /// Objects may be nested; create and destroy them on the same task, in reverse order. Has no effect
-/// on an external thread. Costs about two nanoseconds.
+/// on an external thread.
 class WEFT_API NoSuspend {
 public:
     /// `name`: what the report calls this part of the task; null: no name. The string must live as

@@ -143,7 +143,7 @@ struct SchedulerOptions {
     uint32_t watchdogMilliseconds = 0;
     /// True: weft remembers which tasks hold a Mutex or SharedMutex. Stalled and DescribeWaiters
     /// (weft/inspect.h) then name these tasks, and find their deadlocks. While such a scheduler
-    /// runs, each call that locks or unlocks one in the process takes a few nanoseconds longer.
+    /// runs, each call that locks or unlocks one in the process does more work.
     bool lockHolders = false;
     /// True: after each wait for a counter, a lock or a time, a task continues on another worker,
     /// if one takes it within ten milliseconds. For tests: finds code that uses the address of a

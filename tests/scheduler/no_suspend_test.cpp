@@ -91,7 +91,7 @@ TEST_CASE("NoSuspend: belongs to its task", "[no_suspend][sync]") {
 
 namespace {
 
-// Runs tasks that wait in several ways. Returns how many of the waits ended on the same worker.
+// Counts waits, and how many of them ended on the worker on which they began.
 struct Stays {
     std::atomic<uint32_t> waits{0}, stayed{0};
     void Compare(TaskScheduler &scheduler, uint32_t before) {

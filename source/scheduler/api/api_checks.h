@@ -69,8 +69,9 @@ inline Worker *CallingWorker(const TaskScheduler &taskScheduler, const char *cal
     return worker;
 }
 
-// MayWait in a hook or in a scope of NoSuspend.
+// The slow path of MayWait: in a hook or in a scope of NoSuspend.
 bool MayWaitNow(Worker *worker, const char *call) noexcept;
+
 // Returns false, after a report, in a hook of the host and in onReport. The host's hooks run in the
 // middle of a fiber switch or of a search for work. A hook that waited there would never continue.
 // Also reports a wait in a scope of NoSuspend, and returns true.

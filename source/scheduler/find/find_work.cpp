@@ -304,6 +304,7 @@ Found PinnedAfterYield(Worker *worker, bool runsTasks) noexcept {
 }  // namespace
 
 Found FindPinned(Worker *worker) noexcept {
+    if (WEFT_UNLIKELY(worker->scheduler->order.isOn)) return FindPinnedOrdered(worker);
     const bool runsTasks = worker->current != &worker->threadFiber;
     Found found = Late(worker, WorkerMode::PinnedOnly);
     if (!found && worker->taskBeforeReady) {
@@ -318,17 +319,6 @@ Found FindPinned(Worker *worker) noexcept {
     return found;
 }
 
-namespace {
-
-// Finds pinned work for a fiber that pumps.
-Found FindPinnedFor(Worker *worker) noexcept {
-    if (worker->own != nullptr) return FindPinnedServing(worker);
-    return WEFT_UNLIKELY(worker->scheduler->order.isOn) ? FindPinnedOrdered(worker)
-                                                        : FindPinned(worker);
-}
-
-}  // namespace
-
 Found FindPumped(Worker *worker) noexcept {
     // The worker searches only for pinned work here, perhaps for long. If a pinned task made a
     // fiber ready, another worker must be woken for it.
@@ -337,7 +327,7 @@ Found FindPumped(Worker *worker) noexcept {
     SortInbox(worker);
     Pump &pump = *worker->pump;
     if (pump.ran < pump.max) {
-        const Found found = FindPinnedFor(worker);
+        const Found found = worker->own != nullptr ? FindPinnedServing(worker) : FindPinned(worker);
         if (found) {
             ++pump.ran;
             return found;

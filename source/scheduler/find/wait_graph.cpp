@@ -118,9 +118,8 @@ void WaitGraph::FindEdges() noexcept {
     std::sort(m_lowerers, end, before);
     for (uint32_t i = 0; i < m_count; ++i) {
         Node &node = m_nodes[i];
-        const void *awaited = node.waiter.lock != nullptr ? node.waiter.lock : node.waiter.counter;
-        const auto range =
-            std::equal_range(m_lowerers, end, Lowerer{awaited, 0, 0, nullptr, false}, before);
+        const auto range = std::equal_range(
+            m_lowerers, end, Lowerer{AwaitedBy(node.waiter), 0, 0, nullptr, false}, before);
         node.first = static_cast<uint32_t>(range.first - m_lowerers);
         node.end = static_cast<uint32_t>(range.second - m_lowerers);
     }

@@ -20,6 +20,11 @@
 
 namespace weft::internal {
 
+/// Returns the address of what it waits for: the lock if that is known, else the counter.
+inline const void *AwaitedBy(const WaiterInfo &waiter) noexcept {
+    return waiter.lock != nullptr ? waiter.lock : waiter.counter;
+}
+
 /// All waits, each with its cause. Its memory comes from the scheduler's hooks.
 class WaitGraph {
 public:

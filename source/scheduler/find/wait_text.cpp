@@ -28,14 +28,10 @@ const char *HeadingOf(WaitCause cause) noexcept {
                                         : "perhaps lowered by other tasks";
 }
 
-const void *Awaited(const WaiterInfo &waiter) noexcept {
-    return waiter.lock != nullptr ? waiter.lock : waiter.counter;
-}
-
 // Returns true if the tasks have the same name and wait in the same way. Each task of a cycle is
 // told.
 bool AreAlike(const WaiterInfo &a, const WaiterInfo &b) noexcept {
-    return a.cause == b.cause && Awaited(a) == Awaited(b) && a.task == b.task &&
+    return a.cause == b.cause && AwaitedBy(a) == AwaitedBy(b) && a.task == b.task &&
            a.cause != WaitCause::Cycle && !b.isExternal;
 }
 

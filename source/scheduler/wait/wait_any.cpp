@@ -91,6 +91,7 @@ namespace {
 uint32_t WaitFirst(Fiber *self, uint32_t count, Counter *const *counters, uint32_t value,
                    uint64_t deadline, Meanwhile meanwhile) noexcept {
     const bool sleeps = meanwhile == Meanwhile::Nothing;
+    const Worker *before = self->worker;
     if (deadline != Timers::kNever) {
         const auto inTime = [&] { return TimeOf(*self->worker->scheduler) < deadline; };
         uint32_t first = FirstSatisfied(count, counters, value);
@@ -102,6 +103,9 @@ uint32_t WaitFirst(Fiber *self, uint32_t count, Counter *const *counters, uint32
         }
         if (first < count || !inTime()) {
             if (!sleeps) YieldToUrgent(self);
+            // Wait does this in the other case.
+            if (WEFT_UNLIKELY(before->scheduler->options.migrateAfterWait))
+                LeaveWorker(self, before);
             return first;
         }
     }
@@ -139,11 +143,8 @@ uint32_t WaitAny(Worker *worker, uint32_t count, Counter *const *counters, uint3
                  uint64_t deadline, Meanwhile meanwhile) noexcept {
     FlushPending(worker);
     Fiber *self = worker->current;
-    if (meanwhile == Meanwhile::AnyTask) {
-        const uint32_t first = WaitFirst(self, count, counters, value, deadline, meanwhile);
-        if (WEFT_UNLIKELY(worker->scheduler->options.migrateAfterWait)) LeaveWorker(self, worker);
-        return first;
-    }
+    if (meanwhile == Meanwhile::AnyTask)
+        return WaitFirst(self, count, counters, value, deadline, meanwhile);
     const Restricted restricted(self, meanwhile, count == 1 ? counters[0] : nullptr);
     return WaitFirst(self, count, counters, value, deadline, meanwhile);
 }
