@@ -65,6 +65,26 @@ std::string Unmatched(const std::vector<test::LoggedEvent> &events) {
     return findings;
 }
 
+// Each Resume comes after the Ready of its fiber.
+void CheckReady(const std::vector<test::LoggedEvent> &events, uint32_t atLeast) {
+    std::map<uint32_t, TraceEvent> ready;  // by the fiber that can continue
+    uint32_t resumed = 0, wrong = 0;
+    for (const test::LoggedEvent &logged : events) {
+        if (logged.kind == TraceKind::Ready) ready[logged.event.other] = logged.event;
+        if (logged.kind != TraceKind::Resume) continue;
+        ++resumed;
+        const auto found = ready.find(logged.event.fiber);
+        if (found == ready.end() || found->second.counter != logged.event.counter ||
+            found->second.ticks > logged.event.ticks) {
+            ++wrong;
+            continue;
+        }
+        ready.erase(found);
+    }
+    CHECK(resumed >= atLeast);
+    CHECK(wrong == 0);
+}
+
 }  // namespace
 
 TEST_CASE("trace: each task that begins has the number of its submission", "[trace]") {
@@ -182,22 +202,41 @@ TEST_CASE("trace: Ready names the waiter and comes before Resume", "[trace]") {
             scheduler.WaitForCounter(&gate);
         }
     }) == Status::Ok);
-    std::map<uint32_t, TraceEvent> ready;  // by the fiber that can continue
-    uint32_t resumed = 0, wrong = 0;
-    for (const test::LoggedEvent &logged : trace.Events()) {
-        if (logged.kind == TraceKind::Ready) ready[logged.event.other] = logged.event;
-        if (logged.kind != TraceKind::Resume) continue;
-        ++resumed;
-        const auto found = ready.find(logged.event.fiber);
-        if (found == ready.end() || found->second.counter != logged.event.counter ||
-            found->second.ticks > logged.event.ticks) {
-            ++wrong;
-            continue;
-        }
-        ready.erase(found);
-    }
-    CHECK(resumed > 0);
-    CHECK(wrong == 0);
+    CheckReady(trace.Events(), 1);
+}
+
+// One worker and one small fiber. The task on it waits, and a task that it does not wait for is the
+// newest one. So the worker has no fiber for a task, and hands one to the fiber that waits.
+TEST_CASE("trace: a fiber that is handed a task was made ready", "[trace]") {
+    test::TraceLog trace;
+    SchedulerOptions options = test::Options(1, 1, 1);
+    trace.AttachTo(options, kAllKinds);
+    test::Runner runner(options);
+    uint32_t onFiber = ~0u;
+    test::Marks other(1);
+    test::Batch child(1, [&](TaskScheduler &, uint32_t) {
+        for (const test::LoggedEvent &logged : trace.Events(TraceKind::TaskBegin))
+            onFiber = logged.event.fiber;
+    });
+    Counter others;
+    test::Batch parent(1, [&](TaskScheduler &inside, uint32_t) {
+        Counter children;
+        inside.AddTasks(1, child.Tasks(), &children, test::Named("child"));
+        inside.AddTasks(1, other.Tasks(), &others);
+        inside.WaitForCounter(&children);
+    });
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter parents;
+        scheduler.AddTasks(1, parent.Tasks(), &parents);
+        scheduler.Yield();
+        scheduler.WaitForCounter(&parents);
+        scheduler.WaitForCounter(&others);
+    }) == Status::Ok);
+    uint32_t resumed = 0;
+    for (const test::LoggedEvent &logged : trace.Events(TraceKind::Resume))
+        resumed += logged.event.fiber == onFiber;
+    CHECK(resumed >= 1);
+    CheckReady(trace.Events(), 2);
 }
 
 TEST_CASE("trace: waits that return at once, changes by hand, yields and marks", "[trace]") {

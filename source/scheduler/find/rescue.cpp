@@ -170,8 +170,11 @@ Fiber *HandAny(Worker *worker, Worker &owner, uint32_t lane) noexcept {
 // Returns the fiber if this worker may resume it. Then the worker must resume it next, because
 // perhaps no other worker may. Otherwise makes the fiber ready for its worker and returns null.
 Fiber *OwnOrMakeReady(Worker *worker, Fiber *waiter) noexcept {
-    if (waiter == nullptr || waiter->pinnedTo == kAnyWorker || waiter->pinnedTo == worker->index)
+    if (waiter == nullptr) return nullptr;
+    if (waiter->pinnedTo == kAnyWorker || waiter->pinnedTo == worker->index) {
+        SetReady(worker, waiter);
         return waiter;
+    }
     MakeReady(*worker->scheduler, worker, waiter);
     return nullptr;
 }

@@ -27,15 +27,23 @@ WEFT_FORCEINLINE bool PushReadyHere(Worker *worker, const Fiber *fiber, Level le
     return true;
 }
 
-}  // namespace
-
-void MakeReady(Scheduler &scheduler, Worker *worker, Fiber *fiber) noexcept {
+WEFT_FORCEINLINE void SetReadyHere(Scheduler &scheduler, Worker *worker, Fiber *fiber) noexcept {
     Emit(scheduler, worker, TraceKind::Ready, [=](TraceEvent &event) {
         event.other = fiber->index;
         event.task = fiber->taskName.load(kRelaxed);     // the fiber does not run; its
         event.counter = fiber->waitsFor.load(kRelaxed);  // publication came before this
     });
-    fiber->isReady.store(true, kRelaxed);       // for reports
+    fiber->isReady.store(true, kRelaxed);  // for reports
+}
+
+}  // namespace
+
+void SetReady(Worker *worker, Fiber *fiber) noexcept {
+    SetReadyHere(*worker->scheduler, worker, fiber);
+}
+
+void MakeReady(Scheduler &scheduler, Worker *worker, Fiber *fiber) noexcept {
+    SetReadyHere(scheduler, worker, fiber);
     const uint32_t pinnedTo = fiber->pinnedTo;  // read before it is published
     if (pinnedTo != kAnyWorker) {
         PushInbox(scheduler.workers[pinnedTo], fiber);

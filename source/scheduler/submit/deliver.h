@@ -14,6 +14,10 @@ void MakeReady(Scheduler &scheduler, Worker *worker, Fiber *fiber) noexcept;
 /// worker.
 bool PushReady(Worker *worker, Fiber *fiber) noexcept;
 
+/// Notes for reports and traces that the fiber can continue. For a fiber that the calling worker
+/// resumes next; MakeReady does it for the others.
+void SetReady(Worker *worker, Fiber *fiber) noexcept;
+
 /// Puts items into the injector, from which any worker may take them: one item, or a chain from the
 /// newest to the oldest. Any thread may call it. Lock-free, and needs no memory. Wakes no worker.
 inline void Inject(Scheduler &scheduler, InboxItem *newest, InboxItem *oldest) noexcept {
