@@ -139,8 +139,7 @@ void WakeStarved(Scheduler &scheduler, Worker *worker) noexcept {
     if (!scheduler.pool.AnyStarved()) return;
     const uint32_t sleeper = scheduler.idle.TakeStarvedSleeper(HomeOf(worker));
     if (sleeper != IdleSet::kNone) return Unpark(scheduler, worker, sleeper);
-    // Wakes only workers that lack a fiber. Others would wake each other for the same fiber again
-    // and again.
+    // of the restricted workers only those that lack a fiber
     const auto lacksFiber = [&](uint32_t index) { return scheduler.pool.IsStarved(index); };
     for (const WorkerMode mode : {WorkerMode::HigherTasks, WorkerMode::OwnTasks})
         WakeEach(scheduler, worker, mode, lacksFiber);
