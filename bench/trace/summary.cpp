@@ -102,6 +102,8 @@ std::vector<TaskRow> TaskRows(const Timeline &timeline) {
     struct Times {
         std::vector<int64_t> runs, queued;
         int64_t longestWait = 0;
+        uint32_t stackBytes = 0;
+        uint64_t ofBytes = 0;
     };
     std::map<uint32_t, Times> byName;
     for (const Task &task : timeline.tasks) {
@@ -111,15 +113,28 @@ std::vector<TaskRow> TaskRows(const Timeline &timeline) {
         times.runs.push_back(task.run);
         times.longestWait = std::max(times.longestWait, task.longestWait);
         if (task.submission != kNone) {
-            const int64_t submitted = timeline.submissions[task.submission].ns;
-            times.queued.push_back(std::max<int64_t>(task.begin - submitted, 0));
+            const Submission &submission = timeline.submissions[task.submission];
+            times.queued.push_back(std::max<int64_t>(task.begin - submission.ns, 0));
+            times.ofBytes = submission.stack == weft::StackClass::Large ? timeline.largeStackBytes
+                                                                        : timeline.smallStackBytes;
         }
+        times.stackBytes = std::max(times.stackBytes, task.stackBytes);
     }
     std::vector<TaskRow> rows;
     for (auto &[name, times] : byName) {
         std::sort(times.runs.begin(), times.runs.end());
         std::sort(times.queued.begin(), times.queued.end());
-        TaskRow row{name, times.runs.size(), 0, 0, 0, 0, times.longestWait, kUnknown, kUnknown};
+        TaskRow row{name,
+                    times.runs.size(),
+                    0,
+                    0,
+                    0,
+                    0,
+                    times.longestWait,
+                    kUnknown,
+                    kUnknown,
+                    times.stackBytes,
+                    times.ofBytes};
         for (const int64_t run : times.runs) row.total += run;
         row.p50 = Percentile(times.runs, 50);
         row.p99 = Percentile(times.runs, 99);
@@ -155,6 +170,7 @@ std::vector<WorkerRow> WorkerRows(const Timeline &timeline) {
 
 double Ms(int64_t ns) { return static_cast<double>(ns) * 1e-6; }
 double Us(int64_t ns) { return static_cast<double>(ns) * 1e-3; }
+double KiB(uint64_t bytes) { return static_cast<double>(bytes) / 1024; }
 
 void PrintFrames(const Timeline &timeline, int64_t budget, const Summary &summary,
                  std::ostream &out) {
@@ -193,20 +209,41 @@ void PrintFrames(const Timeline &timeline, int64_t budget, const Summary &summar
               static_cast<unsigned long long>(summary.late.size() - kMost));
 }
 
+// Says so if the tasks of a name need a larger stack, or would do with a small one.
+void Advise(const Timeline &timeline, const TaskRow &row, std::ostream &out) {
+    const uint64_t small = timeline.smallStackBytes;
+    const char *advice = nullptr;
+    if (row.stackBytes > row.ofBytes / 4 * 3) {
+        advice = row.ofBytes > small ? "make large stacks larger" : "give them a larger stack";
+    } else if (row.ofBytes > small && row.stackBytes < small / 2) {
+        advice = "a small stack is enough";
+    }
+    if (row.stackBytes == 0 || row.ofBytes == 0 || advice == nullptr) return;
+    Print(out, "advice: tasks `%s` use %.1f of %.0f KiB of stack: %s\n",
+          timeline.names[row.name].c_str(), KiB(row.stackBytes), KiB(row.ofBytes), advice);
+}
+
 void PrintTasks(const Timeline &timeline, const Summary &summary, std::ostream &out) {
     if (summary.tasks.empty()) return;
-    Print(out, "\n%-28s %9s %11s %9s %9s %9s %9s %10s %10s\n", "tasks (us)", "count", "total",
-          "p50", "p99", "max", "wait max", "queued p50", "queued p99");
+    const bool hasStacks = std::any_of(summary.tasks.begin(), summary.tasks.end(),
+                                       [](const TaskRow &row) { return row.stackBytes != 0; });
+    Print(out, "\n%-28s %9s %11s %9s %9s %9s %9s %10s %10s%s\n", "tasks (us)", "count", "total",
+          "p50", "p99", "max", "wait max", "queued p50", "queued p99",
+          hasStacks ? "  stack (KiB)" : "");
     for (const TaskRow &row : summary.tasks) {
         const std::string &name = timeline.names[row.name];
         Print(out, "%-28s %9llu %11.1f %9.1f %9.1f %9.1f %9.1f",
               name.empty() ? "(no name)" : name.c_str(), static_cast<unsigned long long>(row.count),
               Us(row.total), Us(row.p50), Us(row.p99), Us(row.max), Us(row.longestWait));
         if (row.queued50 != kUnknown)
-            Print(out, " %10.1f %10.1f\n", Us(row.queued50), Us(row.queued99));
+            Print(out, " %10.1f %10.1f", Us(row.queued50), Us(row.queued99));
         else
-            Print(out, " %10s %10s\n", "?", "?");
+            Print(out, " %10s %10s", "?", "?");
+        if (row.stackBytes != 0) Print(out, " %5.1f", KiB(row.stackBytes));
+        if (row.stackBytes != 0 && row.ofBytes != 0) Print(out, " of %.0f", KiB(row.ofBytes));
+        out << '\n';
     }
+    for (const TaskRow &row : summary.tasks) Advise(timeline, row, out);
 }
 
 void PrintWorkers(const Timeline &timeline, const Summary &summary, std::ostream &out) {

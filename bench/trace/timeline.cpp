@@ -64,6 +64,8 @@ public:
         m_timeline.from = recording.from;
         m_timeline.until = recording.until;
         m_timeline.workers = recording.workers;
+        m_timeline.smallStackBytes = recording.smallStackBytes;
+        m_timeline.largeStackBytes = recording.largeStackBytes;
         m_timeline.slots = recording.Slots();
         m_timeline.names = recording.names;
         m_slots.resize(m_timeline.slots);
@@ -396,6 +398,11 @@ private:
                 return EndSleep(slot, event.ns);
             case TraceKind::Deadline:
                 m_slots[slot].afterDeadline = true;
+                return;
+            case TraceKind::StackUse:
+                if (fiber.stack.empty()) return;
+                if (Task &task = m_timeline.tasks[fiber.stack.back()]; task.id == event.id)
+                    task.stackBytes = event.other;
                 return;
             case TraceKind::Detach:
                 Pause(slot, event.ns);

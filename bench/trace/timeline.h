@@ -40,6 +40,7 @@ struct Task {
     int64_t begin = 0, end = 0;
     int64_t run = 0;  // without waits, and without tasks on top of it
     int64_t waited = 0, longestWait = 0;
+    uint32_t stackBytes = 0;  // that it has used; 0: not measured
 };
 
 /// A piece of a task: from where a worker begins or continues it to where the worker leaves it.
@@ -123,6 +124,8 @@ struct Timeline {
     uint32_t workers = 0;
     uint32_t slots = 0;   // workers and attached threads
     uint32_t actors = 0;  // all of these, and other threads
+    // The size of the stacks of small and of large tasks; 0: unknown.
+    uint64_t smallStackBytes = 0, largeStackBytes = 0;
     // As in the recording, and a few more. The first one is empty.
     std::vector<std::string> names;
     std::vector<Task> tasks;    // in the order in which the events tell of them

@@ -15,14 +15,15 @@ namespace {
 
 using weft::TraceKind;
 
-constexpr uint32_t kHeaderBytes = 64, kRecordBytes = 32, kRingBytes = 24, kSectionBytes = 8;
+constexpr uint32_t kHeaderBytes = 64, kHeaderWithStacks = 80, kRecordBytes = 32, kRingBytes = 24,
+                   kSectionBytes = 8;
 constexpr uint32_t kVersion = 1;
 constexpr uint32_t kTaskNext = 63;  // the end of a task and the begin of the next one
 constexpr uint32_t kText = 1, kRecords = 2, kEnd = 3, kRing = 4;  // kinds of sections
 constexpr uint32_t kMoreOfSubmit = 64, kIsFunction = 128;         // in the second word of a record
 constexpr uint32_t kMaxText = 255;
 
-static_assert(static_cast<uint32_t>(TraceKind::CounterName) == 21 && weft::kTraceKinds == 22,
+static_assert(static_cast<uint32_t>(TraceKind::StackUse) == 22 && weft::kTraceKinds == 23,
               "FORMAT.md numbers the kinds as TraceKind does");
 
 // Numbers are little-endian in the file.
@@ -169,6 +170,10 @@ private:
         std::memcpy(&ticksPerMicrosecond, &bits, sizeof bits);
         const bool isGood = ticksPerMicrosecond > 1e-3 && ticksPerMicrosecond < 1e6;
         m_nsPerTick = isGood ? 1000 / ticksPerMicrosecond : 1;
+        if (headerBytes >= kHeaderWithStacks) {
+            m_recording.smallStackBytes = Number(header + 64, 8);
+            m_recording.largeStackBytes = Number(header + 72, 8);
+        }
         if (rings == 0)
             m_recording.remarks.push_back("No scheduler has used the recorder.");
         else if (!isGood)
@@ -247,7 +252,8 @@ private:
         event.fiber = second >> 8 & 0xffffff;
         event.other = other;
         const bool hasId = event.kind <= TraceKind::TaskEnd || event.kind == TraceKind::Submit ||
-                           event.kind == TraceKind::CallBegin || event.kind == TraceKind::CallEnd;
+                           event.kind == TraceKind::CallBegin || event.kind == TraceKind::CallEnd ||
+                           event.kind == TraceKind::StackUse;
         (hasId ? event.id : event.counter) = a;
         event.name = m_names.Find(b, (second & kIsFunction) != 0);
         if (kind == kTaskNext) {
@@ -424,10 +430,10 @@ Problem ReadFile(const std::string &path, Recording *recording) {
 
 const char *NameOf(TraceKind kind) {
     constexpr const char *kNames[] = {
-        "TaskBegin", "TaskEnd", "FiberSwitch", "Submit",     "Wait",      "Resume",
-        "Park",      "Unpark",  "Satisfied",   "Ready",      "Increment", "Decrement",
-        "Deadline",  "Yield",   "Wake",        "TakeInbox",  "Attach",    "Detach",
-        "CallBegin", "CallEnd", "Frame",       "CounterName"};
+        "TaskBegin", "TaskEnd", "FiberSwitch", "Submit",      "Wait",      "Resume",
+        "Park",      "Unpark",  "Satisfied",   "Ready",       "Increment", "Decrement",
+        "Deadline",  "Yield",   "Wake",        "TakeInbox",   "Attach",    "Detach",
+        "CallBegin", "CallEnd", "Frame",       "CounterName", "StackUse"};
     static_assert(std::size(kNames) == weft::kTraceKinds, "one for each kind");
     return kNames[static_cast<uint32_t>(kind)];
 }

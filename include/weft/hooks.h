@@ -118,8 +118,9 @@ enum class TraceKind : uint8_t {
     CallEnd,      ///< The blocking call has returned. (1)
     Frame,        ///< MarkFrame has been called, or a frame of a FramePipeline ends.
     CounterName,  ///< NameCounter has been called.
+    StackUse,     ///< The stack of a task was measured, which is about to end.
 };
-inline constexpr uint32_t kTraceKinds = 22;
+inline constexpr uint32_t kTraceKinds = 23;
 
 /// The argument of the trace hook. A field that does not apply is 0 or null.
 struct TraceEvent {
@@ -130,7 +131,8 @@ struct TraceEvent {
     uint32_t fiber;     ///< The fiber that runs; on an external thread a number of that thread.
     /// The other fiber, or the other worker: see TraceKind. kAnyWorker if there is none.
     uint32_t other;
-    uint32_t count;  ///< A number of tasks, the target value of a wait, or the number of a frame.
+    /// A number of tasks, the target value of a wait, the number of a frame, or bytes.
+    uint32_t count;
     /// When it happens, in ticks of the processor's clock (TraceTicksPerMicrosecond).
     uint64_t ticks;
     /// Identifies a task: no two tasks of a run have the same number. In Submit that of the first

@@ -15,6 +15,7 @@
 #include "weft/export.h"
 #include "weft/task_scheduler.h"
 
+#include <cstddef>
 #include <cstdint>
 
 namespace weft {
@@ -51,6 +52,10 @@ struct Statistics {
     uint32_t largeFibers = 0;         ///< The same for large fibers.
     uint32_t largeFibersInUse = 0;    ///< The same for large fibers.
     uint32_t largeFibersTouched = 0;  ///< The same for large fibers.
+    /// With SchedulerOptions::stackMeter: the most bytes of its stack that a measured small task
+    /// has used. 0 = none was measured.
+    size_t smallStackUsed = 0;
+    size_t largeStackUsed = 0;  ///< The same for large tasks.
 };
 
 /// Returns the state of the scheduler.

@@ -16,6 +16,7 @@
 namespace weft {
 
 class Recorder;
+class StackMeter;
 
 /// The result of a call, or the reason why Run, Start or AttachThread failed.
 enum class Status : uint8_t {
@@ -154,6 +155,9 @@ struct SchedulerOptions {
     /// The same number gives the same order of all tasks, another number gives another order. Needs
     /// `workers` = 0. Makes time virtual. 0 = off: the usual order.
     uint64_t order = 0;
+    /// Measures how much stack tasks use (weft/trace/stack_meter.h). Null = none. Must outlive the
+    /// run.
+    StackMeter *stackMeter = nullptr;
 };
 
 }  // namespace weft

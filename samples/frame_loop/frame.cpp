@@ -30,6 +30,7 @@ weft::SchedulerOptions SchedulerOptionsOf(const RunOptions &options) {
     result.workers = options.workers;
     result.maxAttached = kMaxAttached;
     result.recorder = options.recorder;
+    result.stackMeter = options.stackMeter;
     return result;
 }
 

@@ -23,8 +23,9 @@ struct RunOptions {
     uint32_t workers = weft::kAnyWorker;
     std::string pictures;  // an existing directory for a PNG of every 60th frame; empty: none
     bool makesThumbnails = false;
-    bool watches = false;                // shows what the scheduler does; not in RunSerial
-    weft::Recorder *recorder = nullptr;  // RunSerial does not use it
+    bool watches = false;                    // shows what the scheduler does; not in RunSerial
+    weft::Recorder *recorder = nullptr;      // RunSerial does not use it
+    weft::StackMeter *stackMeter = nullptr;  // RunSerial does not use it
 
     // Called at the beginning of the tasks that make the world and the picture of a frame.
     // RunSerial does not call them.

@@ -4,6 +4,7 @@
 #include "picture_file.h"
 
 #include <weft/trace/recorder.h>
+#include <weft/trace/stack_meter.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -52,7 +53,9 @@ RunResult RunRecorded(const Game &game, RunOptions options, const std::string &f
         return result;
     }
     weft::Recorder recorder(memory.get(), bytes);
+    weft::StackMeter stackMeter;
     options.recorder = &recorder;
+    options.stackMeter = &stackMeter;
     options.makesThumbnails = true;
     result = RunTasks(game, options);
     if (!result.problem.empty()) return result;

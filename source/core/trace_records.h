@@ -32,7 +32,7 @@ uint64_t AddressOf(Pointer pointer) noexcept {
     return reinterpret_cast<uintptr_t>(pointer);
 }
 
-/// The record of the begin or the end of a task. `kind`: a TraceKind, or kTaskNext.
+/// The record of an event of a task. `kind`: a TraceKind, or kTaskNext.
 inline TraceRecord TaskRecord(uint32_t kind, uint64_t ticks, uint32_t fiber, uint32_t other,
                               uint64_t taskId, const char *name, TaskFunction function) noexcept {
     const uint32_t flag = name != nullptr ? 0 : TraceRecords::kIsFunction;
@@ -43,7 +43,7 @@ inline TraceRecord TaskRecord(uint32_t kind, uint64_t ticks, uint32_t fiber, uin
 /// The (first) record of an event.
 inline TraceRecord RecordOf(const TraceEvent &event) noexcept {
     const bool isTask = event.kind == TraceKind::TaskBegin || event.kind == TraceKind::TaskEnd;
-    if (isTask || event.kind == TraceKind::Submit)
+    if (isTask || event.kind == TraceKind::Submit || event.kind == TraceKind::StackUse)
         return TaskRecord(static_cast<uint32_t>(event.kind), event.ticks, event.fiber,
                           isTask ? event.other : event.count, event.taskId, event.task,
                           event.function);
@@ -87,8 +87,10 @@ struct TraceFileHeader {
     uint64_t ticksAtStart = 0;
     uint64_t nanosecondsAtStart = 0;
     double ticksPerMicrosecond = 0;
+    uint64_t smallStackBytes = 0;
+    uint64_t largeStackBytes = 0;
 };
-static_assert(sizeof(TraceFileHeader) == 64, "the file format says so");
+static_assert(sizeof(TraceFileHeader) == 80, "the file format says so");
 
 struct TraceSection {
     static constexpr uint32_t kText = 1, kRecords = 2, kEnd = 3, kRing = 4;

@@ -74,6 +74,8 @@ struct TraceRings {
     uint64_t ticksAtStart = 0;
     uint64_t nanosecondsAtStart = 0;  // of the steady clock
     double ticksPerMicrosecond = 0;
+    uint64_t smallStackBytes = 0;
+    uint64_t largeStackBytes = 0;
     SpinLock external;  // held by the writer of the last ring
 
     TraceRing &External() noexcept { return rings[count - 1]; }

@@ -12,11 +12,14 @@
 #define WEFT_FORCEINLINE __forceinline
 #define WEFT_LIKELY(x) (x)
 #define WEFT_UNLIKELY(x) (x)
+// An address in or beside the frame of the function that contains the expression.
+#define WEFT_FRAME_ADDRESS() _AddressOfReturnAddress()
 #else
 #define WEFT_NOINLINE __attribute__((noinline))
 #define WEFT_FORCEINLINE __attribute__((always_inline)) inline
 #define WEFT_LIKELY(x) __builtin_expect(!!(x), 1)
 #define WEFT_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define WEFT_FRAME_ADDRESS() __builtin_frame_address(0)
 #endif
 
 namespace weft::internal {

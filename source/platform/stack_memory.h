@@ -58,4 +58,8 @@ private:
     const MemoryHooks *m_hooks = nullptr;
 };
 
+/// Returns the lowest address in [begin, end) that is in a page which has been touched, or a lower
+/// one if the system does not tell. Both must lie in one stack.
+char *FirstTouched(char *begin, char *end) noexcept;
+
 }  // namespace weft::internal

@@ -83,6 +83,23 @@ Status StackMemory::Acquire(size_t count, size_t stackBytes, const MemoryHooks *
     return Status::Ok;
 }
 
+char *FirstTouched(char *begin, char *end) noexcept {
+    constexpr size_t kPages = 64;
+    static const uintptr_t pageBytes = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+    char *page = begin - reinterpret_cast<uintptr_t>(begin) % pageBytes;
+    while (page < end) {
+        unsigned char isTouched[kPages];
+        const size_t left = (static_cast<size_t>(end - page) + pageBytes - 1) / pageBytes;
+        const size_t count = std::min(left, kPages);
+        if (mincore(page, count * pageBytes, isTouched) != 0) return begin;
+        for (size_t i = 0; i < count; ++i) {
+            if ((isTouched[i] & 1) != 0) return std::max(begin, page + i * pageBytes);
+        }
+        page += count * pageBytes;
+    }
+    return end;
+}
+
 void StackMemory::Release() noexcept {
     if (m_base == nullptr) return;
     if (m_hooks == nullptr) {

@@ -55,6 +55,8 @@ Status StackMemory::Acquire(size_t count, size_t stackBytes, const MemoryHooks *
     return Status::Ok;
 }
 
+char *FirstTouched(char *begin, char *) noexcept { return begin; }
+
 void StackMemory::Release() noexcept {
     if (m_base == nullptr) return;
     if (m_hooks == nullptr) {

@@ -153,6 +153,8 @@ bool Recorder::Write(bool (*write)(const void *data, size_t bytes, void *user),
         header.ticksAtStart = rings->ticksAtStart;
         header.nanosecondsAtStart = rings->nanosecondsAtStart;
         header.ticksPerMicrosecond = rings->ticksPerMicrosecond;
+        header.smallStackBytes = rings->smallStackBytes;
+        header.largeStackBytes = rings->largeStackBytes;
     }
     output.Put(header);
     if (rings == nullptr) return output.Flush();

@@ -37,6 +37,8 @@ Status StackMemory::Acquire(size_t count, size_t stackBytes, const MemoryHooks *
     return Status::Ok;
 }
 
+char *FirstTouched(char *begin, char *) noexcept { return begin; }
+
 void StackMemory::Release() noexcept {
     if (m_base != nullptr) s_free[{m_bytes, m_stackBytes}].push_back(m_base);
     m_base = nullptr;

@@ -385,3 +385,64 @@ TEST_CASE("percentiles", "[summary]") {
     CHECK(Percentile({1, 2, 3}, 100) == 3);
     CHECK(Percentile({1, 2, 3}, 0) == 1);
 }
+
+TEST_CASE("stacks: the most that the tasks of a name used, and advice", "[summary]") {
+    test::WrittenRecording file(1);
+    const uint32_t external = file.External();
+    uint64_t number = 1;
+    double us = 10;
+    const auto add = [&](const char *name, uint32_t bytes, bool isLarge) {
+        file.Submit(external, us, 9, 1, number, name);
+        // the second record again, for a large stack
+        if (isLarge) {
+            file.Add(external, us, TraceKind::Submit, 9, 1, number, name);
+            file.AddWords(external,
+                          {test::WrittenRecording::kStart + static_cast<uint64_t>(us * 1000),
+                           64 | uint64_t{9} << 8 | uint64_t{1 | 4} << 32, 0, 0x4000});
+        }
+        file.Begin(0, us + 1, 5, number, name);
+        if (bytes != 0) file.Add(0, us + 2, TraceKind::StackUse, 5, bytes, number, name);
+        file.End(0, us + 2, 5, number, name);
+        ++number;
+        us += 10;
+    };
+    add("shallow", 2048, false);
+    add("shallow", 3072, false);
+    add("shallow", 0, false);
+    add("deep", 50 << 10, false);
+    add("roomy", 20 << 10, true);
+    add("unknown", 0, false);
+    const bool areSizesKnown = GENERATE(true, false);
+    if (areSizesKnown) file.SetStackSizes(64 << 10, 512 << 10);
+    const Built built{file};
+    CHECK(built.recording.remarks.empty());
+    const Summary summary = Summarize(built.timeline, 0);
+    const auto row = [&](const std::string &name) {
+        for (const TaskRow &task : summary.tasks) {
+            if (built.timeline.names[task.name] == name) return task;
+        }
+        FAIL("no row " << name);
+        return TaskRow{};
+    };
+    CHECK(row("shallow").stackBytes == 3072);
+    CHECK(row("deep").stackBytes == 50 << 10);
+    CHECK(row("unknown").stackBytes == 0);
+    const std::string printed = Printed(built, 0);
+    const auto says = [&](const std::string &text) {
+        return printed.find(text) != std::string::npos;
+    };
+    CHECK(says("stack (KiB)\n"));
+    if (!areSizesKnown) {
+        CHECK(row("deep").ofBytes == 0);
+        CHECK(says("  50.0\n"));
+        CHECK(!says("advice"));
+        return;
+    }
+    CHECK(row("shallow").ofBytes == 64 << 10);
+    CHECK(row("roomy").ofBytes == 512 << 10);
+    CHECK(says("   3.0 of 64\n"));
+    CHECK(says("  20.0 of 512\n"));
+    CHECK(says("advice: tasks `deep` use 50.0 of 64 KiB of stack: give them a larger stack\n"));
+    CHECK(says("advice: tasks `roomy` use 20.0 of 512 KiB of stack: a small stack is enough\n"));
+    CHECK(!says("`shallow` use"));
+}

@@ -45,6 +45,11 @@ void WrittenRecording::AddWords(uint32_t ring, const std::vector<uint64_t> &word
     for (const uint64_t word : words) m_content[ring].records += test::Bytes(word, 8);
 }
 
+void WrittenRecording::SetStackSizes(uint64_t small, uint64_t large) {
+    header.replace(12, 4, test::Bytes(80, 4));
+    header += test::Bytes(small, 8) + test::Bytes(large, 8);
+}
+
 void WrittenRecording::AddText(uint64_t address, const std::string &text) {
     m_texts += Section(1, test::Bytes(address, 8) + text);
 }
@@ -123,11 +128,12 @@ std::string Record(weft::SchedulerOptions options, size_t bytes,
 
 std::string WithoutOldest(const std::string &file,
                           const std::function<uint64_t(uint32_t, uint64_t)> &count) {
-    constexpr size_t kHeader = 64, kRecord = 32;
+    constexpr size_t kRecord = 32;
+    const size_t header = Number(file, 12, 4);
     std::map<uint32_t, std::string> records;
     std::map<uint32_t, std::string> rings;
-    std::string result = file.substr(0, kHeader);
-    for (size_t at = kHeader; at < file.size();) {
+    std::string result = file.substr(0, header);
+    for (size_t at = header; at < file.size();) {
         const uint64_t kind = Number(file, at, 4), bytes = Number(file, at + 4, 4);
         const std::string content = file.substr(at + 8, bytes);
         at += 8 + bytes;

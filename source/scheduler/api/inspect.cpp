@@ -1,10 +1,14 @@
 // Implements weft/inspect.h. All loads here are relaxed: the figures are only shown.
 #include "weft/inspect.h"
 
+#include "weft/trace/stack_meter.h"
+
 #include "scheduler/api/internal_api.h"
 #include "scheduler/find/stall.h"
 #include "scheduler/find/wait_graph.h"
 #include "scheduler/state/reporting.h"
+
+#include <algorithm>
 
 namespace weft {
 
@@ -37,6 +41,12 @@ void CountFibers(const Scheduler &scheduler, Statistics &statistics) noexcept {
     }
 }
 
+void AddStackUse(const StackUse &use, void *statistics) noexcept {
+    Statistics &to = *static_cast<Statistics *>(statistics);
+    size_t &most = use.stack == StackClass::Small ? to.smallStackUsed : to.largeStackUsed;
+    most = std::max(most, use.bytes);
+}
+
 }  // namespace
 
 Statistics GetStatistics(TaskScheduler &taskScheduler) noexcept {
@@ -50,6 +60,8 @@ Statistics GetStatistics(TaskScheduler &taskScheduler) noexcept {
     statistics.workers = scheduler->workerCount;
     statistics.attachedThreads = scheduler->attached.Value();
     CountFibers(*scheduler, statistics);
+    if (const StackMeter *const meter = scheduler->options.stackMeter)
+        meter->ForEach(AddStackUse, &statistics);
     return statistics;
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/recorder_access.h"
 #include "core/scheduler_tags.h"
+#include "core/stack_meter_access.h"
 #include "platform/floating_point.h"
 #include "platform/memory.h"
 #include "scheduler/run/worker_loop.h"
@@ -136,6 +137,8 @@ void BeginRecording(Scheduler &scheduler) noexcept {
     rings->workers = scheduler.workerCount;
     rings->smallFibers = scheduler.options.smallFibers;
     rings->largeFibers = scheduler.options.largeFibers;
+    rings->smallStackBytes = scheduler.options.smallStackBytes;
+    rings->largeStackBytes = scheduler.options.largeStackBytes;
     rings->ticksPerMicrosecond = env::TicksPerMicrosecond();
     rings->ticksAtStart = env::Ticks();
     rings->nanosecondsAtStart = env::Now();
@@ -188,7 +191,11 @@ Scheduler *NewScheduler(TaskScheduler &taskScheduler, Status &status) noexcept {
     scheduler->workerCount = EffectiveWorkers(options);
     scheduler->slotCount = scheduler->workerCount + options.maxAttached;
     if (options.recorder != nullptr) BeginRecording(*scheduler);
-    if (options.trace.event != nullptr || scheduler->recording != nullptr)
+    if (options.stackMeter != nullptr)
+        StackMeterAccess::Begin(*options.stackMeter, scheduler->options.smallStackBytes,
+                                scheduler->options.largeStackBytes);
+    if (options.trace.event != nullptr || scheduler->recording != nullptr ||
+        options.stackMeter != nullptr)
         scheduler->trace = &scheduler->options.trace;
     // no other thread knows the scheduler yet
     scheduler->slotsInUse.store(scheduler->workerCount, kRelaxed);

@@ -15,6 +15,7 @@
 
 namespace weft::internal {
 
+class StackSample;
 class TaskEntry;
 struct Worker;
 
@@ -77,15 +78,12 @@ public:
         // relaxed: written by this thread, or published with the fiber
         return waits != nullptr ? waits->counter : taskCounter.load(kRelaxed);
     }
+    /// Returns the lowest byte of the stack. Null for a thread's own stack.
+    char *StackBottom() const noexcept { return m_stackBottom; }
     /// Returns how many bytes of the stack are left below the calling frame. The caller must run on
     /// this fiber.
     size_t StackLeft() const noexcept {
-#if defined(_MSC_VER) && !defined(__clang__)
-        const void *frame = _AddressOfReturnAddress();
-#else
-        const void *frame = __builtin_frame_address(0);
-#endif
-        return static_cast<size_t>(static_cast<const char *>(frame) - m_stackBottom);
+        return static_cast<size_t>(static_cast<char *>(WEFT_FRAME_ADDRESS()) - m_stackBottom);
     }
 
     uint32_t index = kAnyWorker;
@@ -131,7 +129,8 @@ public:
     // end, the innermost first. Null behind the last one. Of more tasks nothing is known.
     static constexpr uint32_t kInlineCounters = 4;
     std::atomic<const Counter *> inlineCounters[kInlineCounters]{};
-    HeldLocks locks;  // of its tasks, if the scheduler remembers them
+    HeldLocks locks;                // of its tasks, if the scheduler remembers them
+    StackSample *sample = nullptr;  // of the innermost task, if the scheduler measures stacks
 
 private:
     friend struct DebugLayout;

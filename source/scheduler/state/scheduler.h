@@ -129,7 +129,7 @@ struct Scheduler {
     Memory memory;              // with the memory hooks of the options
     uint64_t *masks = nullptr;  // a copy of Affinity::masks
     env::ForkMark forkMark;     // holds `taskScheduler`; null in a child process
-    // Points to options.trace. Null if there are neither a trace hook nor a recorder.
+    // Points to options.trace. Null if there is no trace hook, no recorder and no stack meter.
     const TraceHooks *trace = nullptr;
     TraceRings *recording = nullptr;  // of options.recorder
     uint32_t workerCount = 0;         // threads of weft, and the caller of Run

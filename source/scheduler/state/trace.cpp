@@ -64,14 +64,37 @@ namespace {
 // The way for a recorder alone. `kind`: see TaskRecord.
 void RecordTask(Fiber *self, uint32_t kind, uint64_t ticks, const Task &task,
                 const Origin &origin) noexcept {
-    const race::Unwatched unwatched;
     const Worker &worker = *self->worker;
     const Scheduler &scheduler = *worker.scheduler;
+    if (scheduler.recording == nullptr) return;
+    const race::Unwatched unwatched;
     // relaxed: written by this thread
     const char *const name = self->taskName.load(kRelaxed);
     scheduler.recording->rings[worker.index].Put(
         TaskRecord(kind, ticks, self->index, origin.stolenFrom,
                    FullTaskId(scheduler, origin.taskId), name, task.function));
+}
+
+TraceEvent EventOf(Fiber *self, uint64_t ticks, const Task &task, const Origin &origin) noexcept {
+    TraceEvent event{};
+    event.other = kAnyWorker;
+    event.ticks = ticks;
+    event.taskId = FullTaskId(*self->worker->scheduler, origin.taskId);
+    event.task = self->taskName.load(kRelaxed);  // written by this thread
+    event.function = task.function;
+    event.arg = task.arg;
+    event.counter = origin.counter;
+    return event;
+}
+
+// Ends the measurement of the task's stack, and tells its result.
+WEFT_NOINLINE void TellStackUse(Fiber *self, uint64_t ticks, const Task &task, const Origin &origin,
+                                StackSample &sample) noexcept {
+    const size_t bytes = sample.End(self->StackBottom(), self->sample);
+    if (bytes == 0) return;
+    TraceEvent event = EventOf(self, ticks, task, origin);
+    event.count = static_cast<uint32_t>(bytes);
+    EmitNow(*self->worker->scheduler, self->worker, TraceKind::StackUse, event);
 }
 
 }  // namespace
@@ -82,26 +105,27 @@ void TraceEnd(Fiber *self, const Task &task, const Origin &origin) noexcept {
                    origin);
 }
 
-void TraceTask(Fiber *self, TraceKind kind, const Task &task, const Origin &origin) noexcept {
+void TraceTask(Fiber *self, TraceKind kind, const Task &task, const Origin &origin,
+               StackSample &sample) noexcept {
     Worker *const worker = self->worker;
     Scheduler &scheduler = *worker->scheduler;
-    const bool follows = kind == TraceKind::TaskBegin && origin.follows;
+    const bool begins = kind == TraceKind::TaskBegin, follows = begins && origin.follows;
     const uint64_t ticks = follows ? worker->taskEnded : env::Ticks();
     worker->taskEnded = ticks;
-    if (scheduler.trace->event == nullptr) {
-        if (kind == TraceKind::TaskEnd && origin.endsLater) return;
-        return RecordTask(self, follows ? TraceRecords::kTaskNext : static_cast<uint32_t>(kind),
-                          ticks, task, origin);
+    StackMeter *const meter = scheduler.options.stackMeter;
+    if (WEFT_UNLIKELY(meter != nullptr) && !begins) TellStackUse(self, ticks, task, origin, sample);
+    if (scheduler.trace->event != nullptr) {
+        TraceEvent event = EventOf(self, ticks, task, origin);
+        event.other = origin.stolenFrom;
+        EmitNow(scheduler, worker, kind, event);
+    } else if (begins || !origin.endsLater) {
+        RecordTask(self, follows ? TraceRecords::kTaskNext : static_cast<uint32_t>(kind), ticks,
+                   task, origin);
     }
-    TraceEvent event{};
-    event.other = origin.stolenFrom;
-    event.ticks = ticks;
-    event.taskId = FullTaskId(scheduler, origin.taskId);
-    event.task = self->taskName.load(kRelaxed);  // written by this thread
-    event.function = task.function;
-    event.arg = task.arg;
-    event.counter = origin.counter;
-    EmitNow(scheduler, worker, kind, event);
+    if (WEFT_UNLIKELY(meter != nullptr) && begins)
+        // relaxed: written by this thread
+        sample.Begin(*meter, self->StackBottom(), self->sample, self->taskName.load(kRelaxed),
+                     task.function);
 }
 
 namespace {
@@ -141,6 +165,8 @@ uint64_t FullTaskId(const Scheduler &scheduler, uint32_t id) noexcept {
 uint32_t TraceSubmit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
                      const Counter *counter, Label label) noexcept {
     const uint64_t first = NewTaskIds(scheduler, worker, count);
+    if (StackMeter *const meter = scheduler.options.stackMeter)
+        StackMeterAccess::NoteClass(*meter, label.name, tasks[0].function, label.Stack());
     Emit(scheduler, worker, TraceKind::Submit, [&](TraceEvent &event) {
         event.priority = label.TheLevel().ThePriority();
         event.stack = label.Stack();

@@ -8,6 +8,7 @@
 
 #include "platform/compiler.h"
 #include "scheduler/state/scheduler.h"
+#include "scheduler/state/stack_sample.h"
 
 namespace weft::internal {
 
@@ -57,8 +58,10 @@ struct Origin {
 uint64_t NewTaskIds(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept;
 uint64_t FullTaskId(const Scheduler &scheduler, uint32_t id) noexcept;
 
-/// Tells that a task begins (TaskBegin) or has ended (TaskEnd) on this fiber.
-void TraceTask(Fiber *self, TraceKind kind, const Task &task, const Origin &origin) noexcept;
+/// Tells that a task begins (TaskBegin) or has ended (TaskEnd) on this fiber. `sample`: the same
+/// object for both.
+void TraceTask(Fiber *self, TraceKind kind, const Task &task, const Origin &origin,
+               StackSample &sample) noexcept;
 
 /// Tells the end of a task whose `endsLater` was set, because no other task follows.
 void TraceEnd(Fiber *self, const Task &task, const Origin &origin) noexcept;

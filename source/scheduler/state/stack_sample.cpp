@@ -1,0 +1,74 @@
+// Implements stack_sample.h.
+#include "scheduler/state/stack_sample.h"
+
+#include "platform/compiler.h"
+#include "platform/sanitizers.h"
+#include "platform/stack_memory.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft::internal {
+
+namespace {
+
+// The functions below work on the stack that they run on. So they leave out what is nearer to their
+// own frames than this.
+constexpr size_t kOwn = StackMeter::kLeastBytes;
+constexpr size_t kWord = sizeof(uint64_t);
+
+// Returns the end of the part of the stack below the caller that may be changed, or `bottom`.
+WEFT_FORCEINLINE char *EndBelow(char *bottom) noexcept {
+    char *const frame = static_cast<char *>(WEFT_FRAME_ADDRESS());
+    return static_cast<size_t>(frame - bottom) > kOwn ? frame - kOwn : bottom;
+}
+
+// Sets everything below the caller's frames to zero. What was never touched is zero already.
+WEFT_NOINLINE WEFT_NO_ASAN void Clear(char *bottom) noexcept {
+    char *const end = EndBelow(bottom);
+    char *const begin = FirstTouched(bottom, end);
+    std::memset(begin, 0, static_cast<size_t>(end - begin));
+}
+
+}  // namespace
+
+// Lowers m_lowest to the lowest word that is not zero.
+WEFT_NOINLINE WEFT_NO_ASAN void StackSample::Look(char *bottom) noexcept {
+    char *const end = EndBelow(bottom);
+    const char *word = FirstTouched(bottom, end);
+    word += -reinterpret_cast<uintptr_t>(word) % kWord;
+    for (uint64_t value = 0; word + kWord <= std::min<const char *>(m_lowest, end); word += kWord) {
+        std::memcpy(&value, word, kWord);
+        if (value == 0) continue;
+        m_lowest = word;
+        return;
+    }
+}
+
+WEFT_NOINLINE void StackSample::Begin(StackMeter &meter, char *bottom, StackSample *&inner,
+                                      const char *name, TaskFunction function) noexcept {
+    if (bottom == nullptr) return;
+    m_outer = inner;
+    if (m_outer != nullptr && m_outer->m_entry != nullptr) m_outer->Look(bottom);
+    inner = this;
+    m_entry = StackMeterAccess::FindNext(meter, name, function);
+    if (m_entry == nullptr) return;
+    m_top = static_cast<const char *>(WEFT_FRAME_ADDRESS());
+    m_lowest = m_top - kOwn;
+    Clear(bottom);
+}
+
+size_t StackSample::End(char *bottom, StackSample *&inner) noexcept {
+    if (bottom == nullptr) return 0;
+    inner = m_outer;
+    size_t bytes = 0;
+    if (m_entry != nullptr) {
+        Look(bottom);
+        bytes = static_cast<size_t>(m_top - m_lowest);
+        StackMeterAccess::Note(*m_entry, bytes);
+    }
+    if (m_outer != nullptr && m_outer->m_entry != nullptr) Clear(bottom);
+    return bytes;
+}
+
+}  // namespace weft::internal
