@@ -300,7 +300,7 @@ FLAGS := -std=c++17 -w $(FLAGS_$(C)) -Iinclude -Isource -Itests
 UNUSED := %_windows.cpp
 ifeq ($(P),simulator)
 FLAGS += -DWEFT_SIMULATOR=1 -include tests/simulator/env_simulator.h
-PLATFORM := env_production parker_% thread_% fork_mark_% signal_stack_% stack_memory_%
+PLATFORM := env_production parker_% thread_% fork_mark_% off_cpu_% signal_stack_% stack_memory_%
 UNUSED += $(PLATFORM:%=source/platform/%.cpp)
 endif
 ifeq ($(P),faults)

@@ -69,18 +69,29 @@ private:
     void AddGap(int64_t begin) {
         begin = std::max(begin, m_from);
         if (m_actor >= m_timeline.slots) return Add(Idle::Waking, kNone, begin);
-        const std::vector<Park> &parks = m_timeline.parks[m_actor];
-        auto park = std::lower_bound(parks.begin(), parks.end(), m_now,
-                                     [](const Park &a, int64_t ns) { return a.begin < ns; });
-        while (park != parks.begin() && m_now > begin) {
-            --park;
-            if (park->end <= begin) break;
-            Add(Idle::Searching, kNone, std::max(park->end, begin));
-            const int64_t woken = park->woken != kUnknown ? park->woken : park->end;
-            Add(Idle::Waking, kNone, std::max(woken, begin));
-            Add(Idle::Asleep, kNone, std::max(park->begin, begin));
+        while (m_now > begin) {
+            const Park *const park = LastBefore(m_timeline.parks[m_actor], begin);
+            const OffCpu *const off = LastBefore(m_timeline.offCpu[m_actor], begin);
+            if (park == nullptr && off == nullptr) return Add(Idle::Searching, kNone, begin);
+            if (park == nullptr || (off != nullptr && off->end > park->end)) {
+                Add(Idle::Searching, kNone, off->end);
+                Add(Idle::OffCpu, kNone, std::max(off->begin, begin));
+            } else {
+                Add(Idle::Searching, kNone, park->end);
+                const int64_t woken = park->woken != kUnknown ? park->woken : park->end;
+                Add(Idle::Waking, kNone, std::max(woken, begin));
+                Add(Idle::Asleep, kNone, std::max(park->begin, begin));
+            }
         }
-        Add(Idle::Searching, kNone, begin);
+    }
+
+    // Returns the last item that has begun before now and ends after `begin`, or null.
+    template <class Item>
+    const Item *LastBefore(const std::vector<Item> &items, int64_t begin) const {
+        const auto after =
+            std::lower_bound(items.begin(), items.end(), m_now,
+                             [](const Item &item, int64_t ns) { return item.begin < ns; });
+        return after != items.begin() && (after - 1)->end > begin ? &*(after - 1) : nullptr;
     }
 
     // Adds a part from `begin` to now, and goes back to `begin`.
@@ -112,6 +123,7 @@ const char *NameOf(Idle idle) {
                                       "a worker slept although there was work",
                                       "a worker was being woken",
                                       "a worker searched for work",
+                                      "a thread was preempted, or blocked in the system",
                                       "a deadline",
                                       "a blocking call had not begun",
                                       "nothing of weft"};

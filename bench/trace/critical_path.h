@@ -17,11 +17,12 @@ enum class Idle : uint8_t {
     Asleep,     ///< The worker slept although it could have begun this, and was not woken yet.
     Waking,     ///< The worker had been woken, and did not run yet.
     Searching,  ///< The worker looked for work, or was between two tasks.
+    OffCpu,     ///< The thread was off its processor: preempted, or blocked in the system.
     Deadline,   ///< A wait went on until its deadline.
     Call,       ///< A blocking call had not begun.
     Unknown     ///< Nothing of weft: the events do not tell.
 };
-inline constexpr uint32_t kIdles = 7;
+inline constexpr uint32_t kIdles = 8;
 const char *NameOf(Idle idle);
 
 /// A part of a critical path.

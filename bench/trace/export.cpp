@@ -56,6 +56,10 @@ const char *OtherOf(const Event &event) {
             return "count";
         case TraceKind::Frame:
             return "frame";
+        case TraceKind::StackUse:
+            return "bytes";
+        case TraceKind::OffCpu:
+            return "ns";
         default:
             return nullptr;
     }

@@ -156,13 +156,14 @@ std::vector<WorkerRow> WorkerRows(const Timeline &timeline) {
         const std::vector<Segment> &segments = timeline.segments[slot];
         const std::vector<Park> &parks = timeline.parks[slot];
         if (slot >= timeline.workers && segments.empty() && parks.empty()) continue;
-        WorkerRow row{slot, 0, timeline.until - timeline.from, 0, 0};
+        WorkerRow row{slot, 0, timeline.until - timeline.from, 0, 0, 0};
         for (const Segment &segment : segments) row.busy += segment.end - segment.begin;
         for (const Park &park : parks) {
             row.asleep += park.end - park.begin;
             row.asleepWithWork += timeline.TimeWithWork(park.begin, park.end);
         }
-        row.searching = std::max<int64_t>(row.searching - row.busy - row.asleep, 0);
+        for (const OffCpu &off : timeline.offCpu[slot]) row.offCpu += off.end - off.begin;
+        row.searching = std::max<int64_t>(row.searching - row.busy - row.asleep - row.offCpu, 0);
         rows.push_back(row);
     }
     return rows;
@@ -249,13 +250,13 @@ void PrintTasks(const Timeline &timeline, const Summary &summary, std::ostream &
 void PrintWorkers(const Timeline &timeline, const Summary &summary, std::ostream &out) {
     const double length = static_cast<double>(timeline.until - timeline.from);
     if (summary.workers.empty() || length <= 0) return;
-    Print(out, "\n%-28s %9s %11s %9s %20s\n", "workers", "busy", "searching", "asleep",
-          "asleep despite work");
+    Print(out, "\n%-28s %9s %11s %9s %20s %9s\n", "workers", "busy", "searching", "asleep",
+          "asleep despite work", "off CPU");
     for (const WorkerRow &row : summary.workers) {
         const auto share = [&](int64_t ns) { return 100 * static_cast<double>(ns) / length; };
-        Print(out, "%-28s %8.1f%% %10.1f%% %8.1f%% %19.1f%%\n",
+        Print(out, "%-28s %8.1f%% %10.1f%% %8.1f%% %19.1f%% %8.1f%%\n",
               timeline.NameOfActor(row.slot).c_str(), share(row.busy), share(row.searching),
-              share(row.asleep), share(row.asleepWithWork));
+              share(row.asleep), share(row.asleepWithWork), share(row.offCpu));
     }
 }
 

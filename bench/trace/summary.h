@@ -48,7 +48,7 @@ struct TaskRow {
 /// What one worker did, in nanoseconds.
 struct WorkerRow {
     uint32_t slot;
-    int64_t busy, searching, asleep;
+    int64_t busy, searching, asleep, offCpu;
     int64_t asleepWithWork;  // part of `asleep`: something could have begun
 };
 

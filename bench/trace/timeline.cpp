@@ -47,6 +47,7 @@ struct Slot {
     Segment segment{};
     int64_t wokenAt = kUnknown;  // by another actor, since the last event
     uint32_t wokenBy = kNone;
+    int64_t lastNs = kUnknown;  // of its last event
 };
 
 // A thread that is no worker.
@@ -71,6 +72,7 @@ public:
         m_slots.resize(m_timeline.slots);
         m_hasAllRings = recording.isComplete;
         m_timeline.parks.resize(m_timeline.slots);
+        m_timeline.offCpu.resize(m_timeline.slots);
     }
 
     void Build() {
@@ -380,6 +382,7 @@ private:
     void OnSlot(const Event &event) {
         const uint32_t slot = event.ring;
         Fiber &fiber = Arrive(event);
+        const int64_t before = std::exchange(m_slots[slot].lastNs, event.ns);
         switch (event.kind) {
             case TraceKind::TaskBegin:
                 return BeginTask(event, fiber);
@@ -399,6 +402,8 @@ private:
             case TraceKind::Deadline:
                 m_slots[slot].afterDeadline = true;
                 return;
+            case TraceKind::OffCpu:
+                return AddOffCpu(slot, before != kUnknown ? before : m_timeline.from, event);
             case TraceKind::StackUse:
                 if (fiber.stack.empty()) return;
                 if (Task &task = m_timeline.tasks[fiber.stack.back()]; task.id == event.id)
@@ -413,6 +418,18 @@ private:
             default:
                 return OnAny(event, slot);
         }
+    }
+
+    // `before`: the time of the event before.
+    void AddOffCpu(uint32_t slot, int64_t before, const Event &event) {
+        Slot &state = m_slots[slot];
+        const int64_t begin = std::max(before, event.ns - int64_t{event.other});
+        if (begin >= event.ns) return;
+        m_timeline.offCpu[slot].push_back({begin, event.ns});
+        if (!state.isRunning) return;
+        const uint32_t task = state.segment.task;
+        Pause(slot, std::max(begin, state.segment.begin));
+        Run(slot, task, event.ns);
     }
 
     void BeginTask(const Event &event, Fiber &fiber) {

@@ -38,7 +38,7 @@ struct Task {
     uint32_t submission = kNone;  // index in Timeline::submissions
     uint32_t beginActor = kNone, endActor = kNone;
     int64_t begin = 0, end = 0;
-    int64_t run = 0;  // without waits, and without tasks on top of it
+    int64_t run = 0;  // without waits, tasks on top of it, and time off the processor
     int64_t waited = 0, longestWait = 0;
     uint32_t stackBytes = 0;  // that it has used; 0: not measured
 };
@@ -62,8 +62,8 @@ enum class Edge : uint8_t {
     Deadline  // a wait was ended by its deadline
 };
 
-/// A time in which an actor ran one task, without the tasks on top of it. The segments of an actor
-/// do not overlap.
+/// A time in which an actor ran one task, without the tasks on top of it, and on its processor. The
+/// segments of an actor do not overlap.
 struct Segment {
     int64_t begin, end;
     uint32_t task;
@@ -105,6 +105,12 @@ struct Park {
     uint32_t wokenBy;  // kNone if nobody did
 };
 
+/// A worker's thread was off its processor: preempted, or blocked in the system. The length is
+/// known, and between which events it was; it is shown at the end of this time.
+struct OffCpu {
+    int64_t begin, end;
+};
+
 /// The time between two frame marks.
 struct Frame {
     uint32_t number;
@@ -136,6 +142,7 @@ struct Timeline {
     std::vector<Wait> waits;                     // by begin
     std::vector<Submission> submissions;         // by time; also those before the window
     std::vector<std::vector<Park>> parks;        // for each slot, by begin
+    std::vector<std::vector<OffCpu>> offCpu;     // the same; outside of sleeps
     std::vector<Frame> frames;                   // by time
     std::map<uint64_t, uint32_t> counterNames;   // address to name
     // The number of tasks and fibers that wait for a worker, over time. A task of AddTaskAfter or

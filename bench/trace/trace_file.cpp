@@ -23,7 +23,7 @@ constexpr uint32_t kText = 1, kRecords = 2, kEnd = 3, kRing = 4;  // kinds of se
 constexpr uint32_t kMoreOfSubmit = 64, kIsFunction = 128;         // in the second word of a record
 constexpr uint32_t kMaxText = 255;
 
-static_assert(static_cast<uint32_t>(TraceKind::StackUse) == 22 && weft::kTraceKinds == 23,
+static_assert(static_cast<uint32_t>(TraceKind::OffCpu) == 23 && weft::kTraceKinds == 24,
               "FORMAT.md numbers the kinds as TraceKind does");
 
 // Numbers are little-endian in the file.
@@ -433,7 +433,7 @@ const char *NameOf(TraceKind kind) {
         "TaskBegin", "TaskEnd", "FiberSwitch", "Submit",      "Wait",      "Resume",
         "Park",      "Unpark",  "Satisfied",   "Ready",       "Increment", "Decrement",
         "Deadline",  "Yield",   "Wake",        "TakeInbox",   "Attach",    "Detach",
-        "CallBegin", "CallEnd", "Frame",       "CounterName", "StackUse"};
+        "CallBegin", "CallEnd", "Frame",       "CounterName", "StackUse",  "OffCpu"};
     static_assert(std::size(kNames) == weft::kTraceKinds, "one for each kind");
     return kNames[static_cast<uint32_t>(kind)];
 }

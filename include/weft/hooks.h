@@ -118,9 +118,12 @@ enum class TraceKind : uint8_t {
     CallEnd,      ///< The blocking call has returned. (1)
     Frame,        ///< MarkFrame has been called, or a frame of a FramePipeline ends.
     CounterName,  ///< NameCounter has been called.
-    StackUse,     ///< The stack of a task was measured, which is about to end.
+    StackUse,     ///< The stack of a task was measured, which is about to end. (1)
+    /// The thread was off its processor since its event before: preempted, or blocked in the
+    /// system. Not told of a worker's own sleep. Linux with glibc only. (1)
+    OffCpu,
 };
-inline constexpr uint32_t kTraceKinds = 23;
+inline constexpr uint32_t kTraceKinds = 24;
 
 /// The argument of the trace hook. A field that does not apply is 0 or null.
 struct TraceEvent {
@@ -131,7 +134,7 @@ struct TraceEvent {
     uint32_t fiber;     ///< The fiber that runs; on an external thread a number of that thread.
     /// The other fiber, or the other worker: see TraceKind. kAnyWorker if there is none.
     uint32_t other;
-    /// A number of tasks, the target value of a wait, the number of a frame, or bytes.
+    /// A number of tasks, the target value of a wait, the number of a frame, bytes or nanoseconds.
     uint32_t count;
     /// When it happens, in ticks of the processor's clock (TraceTicksPerMicrosecond).
     uint64_t ticks;

@@ -3,6 +3,7 @@
 
 #include "platform/compiler.h"
 #include "platform/fork_mark.h"
+#include "platform/off_cpu.h"
 #include "platform/parker.h"
 #include "platform/signal_stack.h"
 #include "platform/thread.h"

@@ -445,6 +445,12 @@ struct ExitCall {
     void (*call)(void *) = nullptr;
     void *arg = nullptr;
 };
+class OffCpuWatch {
+public:
+    void Begin() noexcept {}
+    bool MayHaveLost() const noexcept { return false; }
+    uint64_t TakeLost() noexcept { return 0; }
+};
 class SignalStack {
 public:
     template <class Memory>

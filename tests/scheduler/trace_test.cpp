@@ -6,6 +6,7 @@
 #include "weft/trace/marks.h"
 
 #include "scheduler/state/trace.h"
+#include "support/off_cpu.h"
 #include "support/scheduler_run.h"
 #include "support/spin.h"
 #include "support/threads.h"
@@ -339,6 +340,50 @@ TEST_CASE("trace: a stolen task names the worker that it was stolen from", "[tra
         CHECK(logged.event.other == 1 - logged.event.worker);
     }
     CHECK(stolen >= 1);
+}
+
+TEST_CASE("trace: a task whose thread was off its processor", "[trace][off_cpu]") {
+    const bool isAttached = GENERATE(false, true);
+    test::TraceLog trace;
+    SchedulerOptions options = test::Options(1);
+    trace.AttachTo(options, kAllKinds);
+    test::Runner runner(options);
+    test::Batch block(1, [](TaskScheduler &, uint32_t) { test::BlockForOthers(); });
+    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    uint32_t worker = 0;
+    const auto run = [&] {
+        TaskOptions here = test::Named("blocks");
+        here.worker = worker;
+        Counter counter;
+        runner.scheduler.AddTasks(1, block.Tasks(), &counter, here);
+        runner.scheduler.WaitForCounter(&counter);
+    };
+    if (isAttached) {
+        // the second thread gets the slot of the first one
+        for (int i = 0; i < 2; ++i) {
+            std::thread thread([&] {
+                CHECK(runner.scheduler.AttachThread() == Status::Ok);
+                worker = runner.scheduler.CurrentWorker();
+                run();
+                runner.scheduler.DetachThread();
+            });
+            thread.join();
+        }
+    } else {
+        run();
+    }
+    runner.scheduler.Stop();
+    uint64_t lost = 0;
+    bool isIn = false;
+    for (const test::LoggedEvent &logged : trace.Events()) {
+        if (logged.task == "blocks" && logged.kind == TraceKind::TaskBegin) isIn = true;
+        if (logged.task == "blocks" && logged.kind == TraceKind::TaskEnd) isIn = false;
+        if (isIn && logged.kind == TraceKind::OffCpu && logged.event.worker == worker)
+            lost += logged.event.count;
+    }
+    const uint64_t least = test::IsOffCpuTold() ? (isAttached ? 2 : 1) * 20000 : 0;
+    CHECK(lost >= least);
+    CHECK((least != 0 || lost == 0));
 }
 
 TEST_CASE("trace: blocking calls and attached threads", "[trace]") {

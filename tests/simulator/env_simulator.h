@@ -160,6 +160,12 @@ struct ExitCall {
     void *arg = nullptr;
 };
 inline bool AtThreadExit(ExitCall *) noexcept { return true; }
+class OffCpuWatch {
+public:
+    void Begin() noexcept {}
+    bool MayHaveLost() const noexcept { return false; }
+    uint64_t TakeLost() noexcept { return 0; }
+};
 class SignalStack {
 public:
     template <class Memory>

@@ -52,9 +52,10 @@ public:
     }
 
     /// Durations in microseconds. `late`: how late the sleeping worker 1 is woken.
-    /// `extra`: how long a task "extra" runs on worker 1 before "right".
+    /// `extra`: how long a task "extra" runs on worker 1 before "right". `off`: how long worker 1
+    /// is off its processor during "right".
     void Add(double left, double right, double late = 1, const char *rightName = "right",
-             double extra = 0) {
+             double extra = 0, double off = 0) {
         const uint64_t id = 100 + 2 * m_number++;
         const double t = m_now;
         m_file.Submit(0, t + 1, 1, 1, id, "left", 0x90);
@@ -72,6 +73,8 @@ public:
         }
         m_file.Begin(1, rightBegin, 3, id + 1, rightName, 0);
         const double rightEnd = rightBegin + right, leftEnd = t + 4 + left;
+        if (off != 0)
+            m_file.Add(1, rightEnd, TraceKind::OffCpu, 3, static_cast<uint32_t>(off * 1000));
         m_file.End(1, rightEnd, 3, id + 1, rightName);
         const double end = std::max(leftEnd, rightEnd);
         m_file.Ready(rightEnd > leftEnd ? 1 : 0, end, rightEnd > leftEnd ? 3 : 2, 1, 0x90);
@@ -445,4 +448,58 @@ TEST_CASE("stacks: the most that the tasks of a name used, and advice", "[summar
     CHECK(says("advice: tasks `deep` use 50.0 of 64 KiB of stack: give them a larger stack\n"));
     CHECK(says("advice: tasks `roomy` use 20.0 of 512 KiB of stack: a small stack is enough\n"));
     CHECK(!says("`shallow` use"));
+}
+
+TEST_CASE("a thread that was preempted is the cause of a late frame, and not its task",
+          "[summary]") {
+    const Built built = BuildFrames([](Frames &frames) {
+        for (uint32_t i = 0; i < 20; ++i)
+            frames.Add(10, i == 7 ? 90 : 30, 2, "right", 0, i == 7 ? 60 : 0);
+    });
+    const Summary summary = Summarize(built.timeline, 60 * 1000);
+    REQUIRE(summary.late.size() == 1);
+    const LateFrame &late = summary.late[0];
+    CHECK(late.frame.number == 8);
+    CHECK(late.cause.idle == Idle::OffCpu);
+    CHECK(late.onPath.ns == 60000);
+    CHECK(late.onPath.usual == 0);
+    const Texts path = built.PathOf(7);
+    CHECK(std::find(path.begin(), path.end(), "right on 1: 30") != path.end());
+    CHECK(std::find(path.begin(), path.end(),
+                    "a thread was preempted, or blocked in the system on 1: 60") != path.end());
+    for (const Task &task : built.timeline.tasks) {
+        if (built.timeline.names[task.name] == "right") CHECK(task.run == 30000);
+    }
+    CHECK(summary.workers[1].offCpu == 60000);
+    CHECK(Printed(built, 60 * 1000)
+              .find("ms: a thread was preempted, or blocked in the system, 0.060 ms (usually "
+                    "0.000) on the critical path\n") != std::string::npos);
+}
+
+TEST_CASE("time off the processor in several parts, without a task, and longer than known",
+          "[summary]") {
+    test::WrittenRecording file(1);
+    const uint32_t external = file.External();
+    file.Frame(external, 0, 9, 1);
+    file.Submit(external, 1, 9, 1, 10, "a");
+    file.Add(0, 2, TraceKind::Unpark, 5);
+    file.Add(0, 12, TraceKind::OffCpu, 5, 4000);  // while it looked for work
+    file.Begin(0, 12, 5, 10, "a");
+    file.Add(0, 20, TraceKind::OffCpu, 5, 5000);
+    file.Submit(0, 20, 5, 1, 11, "b");
+    file.Add(0, 30, TraceKind::OffCpu, 5, 99000);  // at most since the event before
+    file.End(0, 30, 5, 10, "a");
+    file.Frame(0, 31, 5, 2);
+    const Built built{file};
+    const Summary summary = Summarize(built.timeline, 0);
+    REQUIRE(summary.tasks.size() == 1);
+    CHECK(summary.tasks[0].total == 3000);
+    REQUIRE(built.timeline.offCpu[0].size() == 3);
+    CHECK(built.timeline.offCpu[0][0].begin == 8000);
+    CHECK(built.timeline.offCpu[0][2].begin == 20000);
+    const std::string off = "a thread was preempted, or blocked in the system on 0: ";
+    const Texts path = built.PathOf(0);
+    const Texts tail(path.end() - 4, path.end());
+    CHECK(tail == Texts{"a on 0: 3", off + "5", off + "10", "a worker searched for work on 0: 1"});
+    CHECK(std::find(path.begin(), path.end(), off + "4") != path.end());
 }

@@ -66,7 +66,7 @@ public:
     trace::Recording Read() const;
 
     /// Says how large the stacks of small and large tasks are. Without a call the header is that of
-    /// weft 0.4, which did not say it.
+    /// weft 0.3, which did not say it.
     void SetStackSizes(uint64_t small, uint64_t large);
 
     std::string header;  // may be changed

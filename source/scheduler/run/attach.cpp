@@ -95,6 +95,7 @@ Status Attach(Scheduler &scheduler, bool toStop) noexcept {
     race::ThreadBegan(&worker);
     worker.outerSlot = env::ThreadSlot();
     env::SetThreadSlot(&worker);
+    worker.offCpu = {};
     if (wantsStack) worker.signalStack.Set();
     worker.accepts.exchange(1, kAcqRel);  // see Bind
     Emit(scheduler, &worker, TraceKind::Attach);

@@ -6,6 +6,8 @@
 #include "platform/race_finder.h"
 #include "scheduler/state/task_entry.h"
 
+#include <algorithm>
+
 namespace weft::internal {
 
 namespace {
@@ -39,12 +41,13 @@ void Record(TraceRings &rings, const TraceEvent &event) noexcept {
 
 }  // namespace
 
-void EmitNow(Scheduler &scheduler, Worker *worker, TraceKind kind, TraceEvent &event) noexcept {
+namespace {
+
+void Tell(Scheduler &scheduler, Worker *worker, TraceKind kind, TraceEvent &event) noexcept {
     const TraceHooks &hooks = *scheduler.trace;
     event.kind = kind;
     event.worker = worker != nullptr ? worker->index : kAnyWorker;
     event.fiber = worker != nullptr ? worker->current->index : env::ThreadNumber();
-    if (event.ticks == 0) event.ticks = env::Ticks();
     if (scheduler.recording != nullptr) Record(*scheduler.recording, event);
     if (hooks.event == nullptr || (hooks.kinds & TraceHooks::Bit(kind)) == 0) return;
     if (worker == nullptr) {
@@ -57,6 +60,31 @@ void EmitNow(Scheduler &scheduler, Worker *worker, TraceKind kind, TraceEvent &e
     Call(hooks, event);
     worker->inHook = wasInHook;
     worker->mustNotSubmit = mustNotSubmit;
+}
+
+// Tells for how long the worker's thread was off its processor. `ticks`: those of the event that
+// comes next.
+WEFT_NOINLINE void TellOffCpu(Worker *worker, uint64_t ticks) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    const uint64_t lost = scheduler.order.isOn ? 0 : worker->offCpu.TakeLost();
+    if (lost == 0) return;
+    TraceEvent event{};
+    event.other = kAnyWorker;
+    event.ticks = ticks;
+    event.count = static_cast<uint32_t>(std::min<uint64_t>(lost, ~0u));
+    Tell(scheduler, worker, TraceKind::OffCpu, event);
+}
+
+}  // namespace
+
+void EmitNow(Scheduler &scheduler, Worker *worker, TraceKind kind, TraceEvent &event) noexcept {
+    if (event.ticks == 0) event.ticks = env::Ticks();
+    if (worker != nullptr && kind == TraceKind::Unpark) {
+        worker->offCpu.Begin();  // its own sleep does not count
+    } else if (worker != nullptr && WEFT_UNLIKELY(worker->offCpu.MayHaveLost())) {
+        TellOffCpu(worker, event.ticks);
+    }
+    Tell(scheduler, worker, kind, event);
 }
 
 namespace {
@@ -114,6 +142,7 @@ void TraceTask(Fiber *self, TraceKind kind, const Task &task, const Origin &orig
     worker->taskEnded = ticks;
     StackMeter *const meter = scheduler.options.stackMeter;
     if (WEFT_UNLIKELY(meter != nullptr) && !begins) TellStackUse(self, ticks, task, origin, sample);
+    if (WEFT_UNLIKELY(worker->offCpu.MayHaveLost())) TellOffCpu(worker, ticks);
     if (scheduler.trace->event != nullptr) {
         TraceEvent event = EventOf(self, ticks, task, origin);
         event.other = origin.stolenFrom;

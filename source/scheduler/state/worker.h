@@ -178,6 +178,7 @@ struct alignas(kLineBytes) Worker {
     uint64_t batches = 0;                    // number of batches that this worker has submitted
     uint64_t taskIdNext = 0, taskIdEnd = 0;  // numbers of tasks for its submissions (trace.h)
     uint64_t taskEnded = 0;                  // ticks, in the last TaskEnd
+    env::OffCpuWatch offCpu;                 // if events are traced
     Aging aging;
     // A fiber has yielded: a task that has not begun comes next.
     bool taskBeforeReady = false;
