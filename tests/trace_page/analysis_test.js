@@ -467,7 +467,7 @@ test('stacks: the most that the tasks of a name used, and advice', () => {
         ['roomy', 32 * KiB - 1, true],
         ['half a small one', 32 * KiB, true],
         ['very deep', 384 * KiB + 1, true],
-        ['unknown', 0, false],
+        ['not measured', 0, true],
     ];
     const [small, large] = [64 * KiB, 512 * KiB];
     const a = analyse(withStacks([small, large], ...list));
@@ -483,7 +483,7 @@ test('stacks: the most that the tasks of a name used, and advice', () => {
         roomy: [32 * KiB - 1, large, 'a small stack is enough'],
         'half a small one': [32 * KiB, large, ''],
         'very deep': [384 * KiB + 1, large, 'make large stacks larger'],
-        unknown: [0, small, ''],
+        'not measured': [0, large, ''],
     });
     assert.equal(a.byName(1000, 2000)[0].stackBytes, 2 * KiB, 'of the tasks that begin then');
     // a file of weft 0.4
@@ -504,7 +504,7 @@ test('stacks: a measurement belongs to the innermost task of its fiber', () => {
     w.begin(0, 100, {fiber, number: 1, name: 'outer'});
     w.begin(0, 200, {fiber, number: 2, name: 'inner'});
     measure(250, 1, 222); // of a task that does not end next
-    w.measuredEnd(0, 300, {fiber, number: 2, name: 'inner', bytes: 3000});
+    w.end(0, 300, {fiber, number: 2, name: 'inner'});
     w.begin(0, 300, {fiber, number: 3, name: 'next'});
     w.measuredEnd(0, 400, {fiber, number: 3, name: 'next', bytes: 4000});
     w.measuredEnd(0, 500, {fiber, number: 1, name: 'outer', bytes: 5000});
@@ -513,7 +513,7 @@ test('stacks: a measurement belongs to the innermost task of its fiber', () => {
         assert.equal(a.tasks.count, 3);
         const used = new Map();
         for (let i = 0; i < 3; ++i) used.set(a.tasks.number[i], a.tasks.stackBytes[i]);
-        assert.deepEqual([1, 2, 3].map(number => used.get(number)), [5000, 3000, 4000]);
+        assert.deepEqual([1, 2, 3].map(number => used.get(number)), [5000, 0, 4000]);
     }
 });
 

@@ -136,7 +136,7 @@ function stacksOf(bytes) {
 test('stacks: the page knows what weft_trace prints', {skip: !program || !weftTrace}, () => {
     const written = stacks => {
         const w = new Writer({workers: 1, stacks});
-        const list = {deep: [60, 1], roomy: [20, 5], huge: [400, 5], fine: [30, 1], none: [0, 1]};
+        const list = {deep: [60, 1], roomy: [20, 5], huge: [400, 5], fine: [30, 1], none: [0, 5]};
         Object.entries(list).forEach(([name, [KiB, priority]], i) => {
             const [time, number] = [1000 * (i + 1), i + 1];
             w.submit(1, time, {fiber: 9, first: number, name, priority});
