@@ -519,8 +519,11 @@ test('stacks: a column, advice, and the details of a task', async () => {
         assert.match(await details(at.indexOf(4)), /Used 2\.0 of 64 KiB of stack\./);
         assert.doesNotMatch(await details(at.indexOf(3)), /stack/);
         // of the tasks of one frame: their stacks, but no advice
-        await tab.call(() => weft.page.choose(1));
+        await tab.call(() => weft.page.choose(0));
         await tab.evaluate(`document.querySelector('input[value=frame]').click()`);
+        const first = [['none', '–'], ['roomy', '9.8 of 512 KiB'], ['deep', '50.0 of 64 KiB']];
+        assert.deepEqual(await stacks(), first);
+        await tab.call(() => weft.page.choose(1));
         assert.deepEqual(await stacks(), [['deep', '2.0 of 64 KiB']]);
     });
 });
