@@ -443,6 +443,80 @@ test('a counter has the name that it got last', () => {
     assert.equal(a.counterName(0, 500), 'no counter');
 });
 
+// Tasks with small and large stacks: [name, bytes that it has used or 0, whether it is large].
+function withStacks(stacks, ...list) {
+    const w = new Writer({workers: 1, stacks});
+    list.forEach(([name, bytes, isLarge], i) => {
+        const [time, number, fiber] = [1000 * (i + 1), i + 1, 5];
+        w.submit(1, time, {fiber: 9, first: number, name, priority: isLarge ? 5 : 1});
+        w.begin(0, time + 100, {fiber, number, name});
+        if (bytes) w.measuredEnd(0, time + 200, {fiber, number, name, bytes});
+        else w.end(0, time + 200, {fiber, number, name});
+    });
+    return w;
+}
+
+test('stacks: the most that the tasks of a name used, and advice', () => {
+    const KiB = 1024;
+    const list = [
+        ['shallow', 2 * KiB, false],
+        ['shallow', 3 * KiB, false],
+        ['shallow', 0, false],
+        ['three quarters', 48 * KiB, false],
+        ['deep', 48 * KiB + 1, false],
+        ['roomy', 32 * KiB - 1, true],
+        ['half a small one', 32 * KiB, true],
+        ['very deep', 384 * KiB + 1, true],
+        ['not measured', 0, true],
+    ];
+    const [small, large] = [64 * KiB, 512 * KiB];
+    const a = analyse(withStacks([small, large], ...list));
+    assert.deepEqual(a.recording.problems, []);
+    checkInvariants(a);
+    const found = Object.fromEntries(
+        a.byName().map(row => [row.text, [row.stackBytes, row.ofBytes, a.stackAdvice(row)]]),
+    );
+    assert.deepEqual(found, {
+        shallow: [3 * KiB, small, ''],
+        'three quarters': [48 * KiB, small, ''],
+        deep: [48 * KiB + 1, small, 'give them a larger stack'],
+        roomy: [32 * KiB - 1, large, 'a small stack is enough'],
+        'half a small one': [32 * KiB, large, ''],
+        'very deep': [384 * KiB + 1, large, 'make large stacks larger'],
+        'not measured': [0, large, ''],
+    });
+    assert.equal(a.byName(1000, 2000)[0].stackBytes, 2 * KiB, 'of the tasks that begin then');
+    // a file of weft 0.4
+    const old = analyse(withStacks(null, ...list));
+    assert.equal(rowOf(old.byName(), 'deep').stackBytes, 48 * KiB + 1);
+    for (const row of old.byName()) {
+        assert.equal(row.ofBytes, 0);
+        assert.equal(old.stackAdvice(row), '');
+    }
+});
+
+test('stacks: a measurement belongs to the innermost task of its fiber', () => {
+    const w = new Writer({workers: 1, stacks: [65536, 524288]});
+    const fiber = 1;
+    const measure = (time, number, bytes) =>
+        w.put(0, Kind.StackUse, time, {fiber, other: bytes, a: number});
+    measure(50, 1, 111); // no task runs
+    w.begin(0, 100, {fiber, number: 1, name: 'outer'});
+    w.begin(0, 200, {fiber, number: 2, name: 'inner'});
+    measure(250, 1, 222); // of a task that does not end next
+    w.end(0, 300, {fiber, number: 2, name: 'inner'});
+    w.begin(0, 300, {fiber, number: 3, name: 'next'});
+    w.measuredEnd(0, 400, {fiber, number: 3, name: 'next', bytes: 4000});
+    w.measuredEnd(0, 500, {fiber, number: 1, name: 'outer', bytes: 5000});
+    for (const a of [analyse(w), analyse(w.joinTasks())]) {
+        checkInvariants(a);
+        assert.equal(a.tasks.count, 3);
+        const used = new Map();
+        for (let i = 0; i < 3; ++i) used.set(a.tasks.number[i], a.tasks.stackBytes[i]);
+        assert.deepEqual([1, 2, 3].map(number => used.get(number)), [5000, 0, 4000]);
+    }
+});
+
 test('percentiles', () => {
     const sorted = Float64Array.from({length: 200}, (_, i) => i + 1);
     assert.equal(weft.percentile(sorted, 50), 100);

@@ -11,7 +11,9 @@ const weft = {
     ...require('../../bench/trace/page/reader.js'),
     ...require('../../bench/trace/page/analysis.js'),
 };
+const {Writer} = require('./writer.js');
 const program = process.env.WEFT_TRACE_PAGE;
+const weftTrace = process.env.WEFT_TRACE;
 const FRAMES = 30;
 
 const record = () => {
@@ -106,4 +108,64 @@ test('a run of the library: each task, wait and frame', {skip: !program}, () => 
     const named = ['work', 'short', 'group', 'sleep', 'loaded'];
     const others = Object.keys(waited).filter(name => !named.includes(name));
     assert.ok(others.length <= 1, `${others}`); // the counter of the task "frames" has no name
+});
+
+// What `weft_trace` prints of stacks, by names without spaces: {bytes, size, advice}.
+function stacksOf(bytes) {
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'weft-trace-page-'));
+    let text = '';
+    try {
+        const file = path.join(folder, 'run.weft');
+        fs.writeFileSync(file, bytes);
+        text = execFileSync(weftTrace, [file], {encoding: 'utf8'});
+    } finally {
+        fs.rmSync(folder, {recursive: true});
+    }
+    const stacks = {};
+    const table = /^tasks \(us\).*\n((?:.+\n)*)/m.exec(text)[1];
+    for (const [, name, used, size] of table.matchAll(
+        // the name, eight figures, then perhaps those of the stack
+        /^(\S+)(?: +[\d.?]+){8}(?: +([\d.]+)(?: of (\d+))?)?$/gm,
+    ))
+        stacks[name] = {used: used || '0.0', size: size || '0', advice: ''};
+    for (const [, name, advice] of table.matchAll(/^advice: tasks `(.*)` use .* of stack: (.*)$/gm))
+        stacks[name].advice = advice;
+    return stacks;
+}
+
+test('stacks: the page knows what weft_trace prints', {skip: !program || !weftTrace}, () => {
+    const written = stacks => {
+        const w = new Writer({workers: 1, stacks});
+        const list = {deep: [60, 1], roomy: [20, 5], huge: [400, 5], fine: [30, 1], none: [0, 5]};
+        Object.entries(list).forEach(([name, [KiB, priority]], i) => {
+            const [time, number] = [1000 * (i + 1), i + 1];
+            w.submit(1, time, {fiber: 9, first: number, name, priority});
+            w.begin(0, time + 100, {fiber: 5, number, name});
+            const end = {fiber: 5, number, name, bytes: KiB * 1024};
+            KiB ? w.measuredEnd(0, time + 200, end) : w.end(0, time + 200, end);
+        });
+        return w.bytes();
+    };
+    const recordings = {
+        library: record(),
+        written: written([65536, 524288]),
+        'of weft 0.4': written(null),
+    };
+    for (const [what, bytes] of Object.entries(recordings)) {
+        const a = weft.analyse(weft.read(bytes));
+        const printed = stacksOf(bytes);
+        const rows = a.byName().filter(row => !row.isCall);
+        for (const row of rows) {
+            const text = `${what}, ${row.text}`;
+            const {used, size, advice} = printed[row.text];
+            assert.ok(Math.abs(used - row.stackBytes / 1024) < 0.051, text); // it is rounded
+            const of = row.stackBytes > 0 ? row.ofBytes / 1024 : 0;
+            assert.equal(Number(size), of, text);
+            assert.equal(a.stackAdvice(row), advice, text);
+        }
+        const measured = rows.filter(row => row.stackBytes > 0).length;
+        assert.equal(measured, what === 'library' ? rows.length : 4, what);
+        const advised = rows.filter(row => a.stackAdvice(row)).length;
+        assert.equal(advised > 0, what === 'written', what);
+    }
 });

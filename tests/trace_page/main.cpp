@@ -10,6 +10,7 @@
 #include <weft/time.h>
 #include <weft/trace/marks.h>
 #include <weft/trace/recorder.h>
+#include <weft/trace/stack_meter.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -74,10 +75,12 @@ void RunFrame(weft::TaskScheduler &scheduler, weft::BlockingCalls &calls, uint32
 int Record(const char *path, uint32_t frames) {
     static unsigned char memory[16 << 20];
     weft::Recorder recorder(memory, sizeof memory);
+    weft::StackMeter stackMeter;
     weft::SchedulerOptions options;
     options.workers = 2;
     options.maxAttached = 1;
     options.recorder = &recorder;
+    options.stackMeter = &stackMeter;
     weft::TaskScheduler scheduler(options);
     if (scheduler.Start() != weft::Status::Ok) return 1;
     {

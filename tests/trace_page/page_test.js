@@ -123,6 +123,7 @@ test('title, figures, frames, path, idle times and tasks are there', () =>
         assert.equal(animate[1], '2,000');
         for (const cell of animate.slice(4, 7)) assert.match(cell, /^\d+(\.\d+)? (ns|µs|ms)$/);
         assert.match(tasks.find(row => row[0] === 'frames')[7], /ms$/); // the longest wait
+        assert.equal(animate.length, 10, 'no column for stacks: none was measured');
     }));
 
 test('bars, histogram and timeline are drawn', () =>
@@ -484,6 +485,49 @@ test('names of functions from the options', async () => {
     );
 });
 
+test('stacks: a column, advice, and the details of a task', async () => {
+    const w = new Writer({workers: 1, stacks: [65536, 524288]});
+    const list = [['deep', 51200, 1], ['roomy', 10035, 5], ['none', 0, 1], ['deep', 2048, 1]];
+    list.forEach(([name, bytes, priority], i) => {
+        const [time, number] = [1e4 * (i + 1), i + 1];
+        w.submit(1, time, {fiber: 9, first: number, name, priority});
+        w.begin(0, time + 100, {fiber: 5, number, name});
+        if (bytes) w.measuredEnd(0, time + 900, {fiber: 5, number, name, bytes});
+        else w.end(0, time + 900, {fiber: 5, number, name});
+    });
+    w.put(0, Kind.Frame, 39e3, {fiber: 5, other: 0});
+    w.put(0, Kind.Frame, 49e3, {fiber: 5, other: 1});
+    await withPage(save('stacks.html', w.bytes(), {}), {}, async tab => {
+        const stacks = async () => (await rowsOf(tab, 'tasks')).map(row => [row[0], row[10]]);
+        const sort = () =>
+            tab.evaluate(`document.querySelector('#tasks button[data-sort=stackBytes]').click()`);
+        await sort();
+        const down = [
+            ['deep', '50.0 of 64 KiBgive them a larger stack'],
+            ['roomy', '9.8 of 512 KiBa small stack is enough'],
+            ['none', '–'],
+        ];
+        assert.deepEqual(await stacks(), down);
+        await sort();
+        assert.deepEqual(await stacks(), down.reverse());
+        const details = async task => {
+            await tab.call(number => weft.page.chooseTask(number), task);
+            return text(tab, 'details');
+        };
+        const at = await tab.evaluate('[...weft.page.analysis.tasks.number]');
+        assert.match(await details(at.indexOf(2)), /Used 9\.8 of 512 KiB of stack\./);
+        assert.match(await details(at.indexOf(4)), /Used 2\.0 of 64 KiB of stack\./);
+        assert.doesNotMatch(await details(at.indexOf(3)), /stack/);
+        // of the tasks of one frame: their stacks, but no advice
+        await tab.call(() => weft.page.choose(0));
+        await tab.evaluate(`document.querySelector('input[value=frame]').click()`);
+        const first = [['none', '–'], ['roomy', '9.8 of 512 KiB'], ['deep', '50.0 of 64 KiB']];
+        assert.deepEqual(await stacks(), first);
+        await tab.call(() => weft.page.choose(1));
+        assert.deepEqual(await stacks(), [['deep', '2.0 of 64 KiB']]);
+    });
+});
+
 test('recordings that are cut, overwritten, empty or none say so', async () => {
     const cut = simulated.subarray(0, Math.floor(simulated.length * 0.6));
     await withPage(save('cut.html', cut, {}), {}, async tab => {
@@ -611,6 +655,11 @@ test('a recording of the library', {skip: !program}, async () => {
         await withPage(url, {scheme}, async tab => {
             assert.ok((await rowsOf(tab, 'tasks')).length >= 2);
             assert.ok((await rowsOf(tab, 'path')).length >= 1);
+            const [wide, room] = await tab.evaluate(
+                `['#tasks', '.scroll:has(#tasks)'].map(` +
+                    `name => document.querySelector(name).clientWidth)`,
+            );
+            assert.ok(wide <= room, `the table of tasks is ${wide} wide, and has ${room}`);
             await tab.screenshot(path.join(out, `library_${scheme}.png`));
         });
     }

@@ -15,6 +15,7 @@ function small() {
     w.put(0, Kind.Wait, 40, {fiber: 4, other: 3, a: 0x6000, name: 'walk'});
     w.put(1, Kind.Ready, 50, {fiber: 5, other: 4, a: 0x6000, name: 'walk'});
     w.put(0, Kind.Resume, 60, {fiber: 4, other: 3, a: 0x6000, name: 'walk'});
+    w.put(0, Kind.StackUse, 65, {fiber: 4, other: 9876, a: 100, name: 'walk'});
     w.end(0, 70, {fiber: 4, number: 100, name: 'walk', stolenFrom: 1});
     w.put(0, Kind.Park, 80, {fiber: 0xffffff});
     w.put(1, Kind.Wake, 90, {fiber: 5, other: 0});
@@ -41,7 +42,7 @@ test('all fields of a whole recording', () => {
     const recording = weft.read(small().bytes());
     assert.deepEqual(recording.problems, []);
     assert.equal(recording.isWhole, true);
-    assert.equal(recording.count, 15);
+    assert.equal(recording.count, 16);
     assert.equal(recording.workers, 2);
     assert.equal(recording.rings.length, 4);
     assert.equal(recording.fibers, 72);
@@ -64,13 +65,22 @@ test('all fields of a whole recording', () => {
         task: 100,
         name: 'walk',
     });
-    assert.equal(events[11].name, 'function 0x402000');
+    assert.deepEqual(events[6], {
+        kind: Kind.StackUse,
+        time: 65,
+        ring: 0,
+        fiber: 4,
+        other: 9876,
+        task: 100,
+        name: 'walk',
+    });
+    assert.equal(events[12].name, 'function 0x402000');
     assert.equal(recording.priority[recording.order[0]], 6);
     const wait = [...recording.order].find(i => recording.kind[i] === Kind.Wait);
     assert.notEqual(recording.counter[recording.order[0]], recording.counter[wait]);
     assert.deepEqual(
         events.map(event => event.time),
-        [10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 100, 110, 115, 120, 130],
+        [10, 20, 30, 40, 50, 60, 65, 70, 80, 90, 95, 100, 110, 115, 120, 130],
     );
 });
 
@@ -141,19 +151,42 @@ test('unknown sections and unknown kinds of records are skipped', () => {
         bytes.subarray(64),
     ]);
     const recording = weft.read(more);
-    assert.equal(recording.count, 15);
+    assert.equal(recording.count, 16);
     assert.deepEqual(recording.problems, ['1 records are of a kind that this page does not know.']);
 });
 
 test('a header of a later version that is longer', () => {
-    const bytes = small().bytes();
+    const w = small();
+    w.stacks = [65536, 2 ** 33];
+    const bytes = w.bytes();
     const longer = Buffer.concat([
-        bytes.subarray(0, 64),
+        bytes.subarray(0, 80),
         Buffer.alloc(16, 0xee),
-        bytes.subarray(64),
+        bytes.subarray(80),
     ]);
-    longer.writeUInt32LE(80, 12);
-    assert.equal(weft.read(longer).count, 15);
+    longer.writeUInt32LE(96, 12);
+    const recording = weft.read(longer);
+    assert.deepEqual(recording.problems, []);
+    assert.equal(recording.count, 16);
+    assert.equal(recording.largeStackBytes, 2 ** 33);
+});
+
+test('the sizes of stacks, which older files lack', () => {
+    const sizesIn = recording => [recording.smallStackBytes, recording.largeStackBytes];
+    const w = small();
+    assert.deepEqual(sizesIn(weft.read(w.bytes())), [0, 0]);
+    w.stacks = [65536, 2 ** 33];
+    const bytes = w.bytes();
+    assert.deepEqual(sizesIn(weft.read(bytes)), w.stacks);
+    assert.deepEqual(eventsOf(weft.read(bytes)), eventsOf(weft.read(small().bytes())));
+    for (const length of [64, 79])
+        assert.throws(() => weft.read(bytes.subarray(0, length)), /cut in its header/);
+    assert.deepEqual(sizesIn(weft.read(bytes.subarray(0, 80))), w.stacks);
+    // a size of the header that is wrong costs the sizes of stacks only
+    const wrong = bytes.slice();
+    wrong[13] = 0xff;
+    assert.deepEqual(sizesIn(weft.read(wrong)), [0, 0]);
+    assert.equal(weft.read(wrong).count, 16);
 });
 
 test('what is no recording is refused', () => {
@@ -248,8 +281,9 @@ test('any flipped bit: no exception but for a damaged start, and few events are 
 
 test('each bit of the header', () => {
     const {writer} = simulate({workers: 3, frames: 2});
+    writer.stacks = [65536, 524288];
     const bytes = writer.bytes();
-    for (let bit = 0; bit < 512; ++bit) {
+    for (let bit = 0; bit < 640; ++bit) {
         const copy = bytes.slice();
         copy[bit >> 3] ^= 1 << (bit & 7);
         try {
@@ -331,7 +365,7 @@ test('names that are missing are shown as addresses', () => {
     // turns the section of the name into one of an unknown kind
     new DataView(bytes.buffer, bytes.byteOffset).setUint32(64, 77, true);
     const recording = weft.read(bytes);
-    assert.equal(recording.count, 15);
+    assert.equal(recording.count, 16);
     assert.match(recording.problems.join(), /1 names are missing/);
     assert.match(recording.names.join(), /name 0x7f0000001000/);
     assert.equal(NONE, 0xffffffff);

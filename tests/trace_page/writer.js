@@ -5,7 +5,8 @@ const {Kind, NONE} = require('../../bench/trace/page/reader.js');
 const TASK_NEXT = 63; // a task has ended, and the next one begins at once
 
 class Writer {
-    /// `capacity`: how many records a ring keeps.
+    /// `capacity`: how many records a ring keeps. Without `stacks`, the sizes of small and large
+    /// stacks, the header is that of weft 0.4.
     constructor({
         workers = 2,
         attached = 0,
@@ -15,6 +16,7 @@ class Writer {
         ticksAtStart = 5000000000,
         capacity = Infinity,
         version = 1,
+        stacks = null,
     } = {}) {
         Object.assign(this, {
             workers,
@@ -25,6 +27,7 @@ class Writer {
             ticksAtStart,
             capacity,
             version,
+            stacks,
         });
         this.rings = Array.from({length: workers + attached + 1}, () => []);
         this.external = this.rings.length - 1;
@@ -95,6 +98,12 @@ class Writer {
         this.put(ring, Kind.TaskEnd, time, {fiber, other: stolenFrom, a: number, name});
     }
 
+    /// Ends a task whose stack was measured.
+    measuredEnd(ring, time, {fiber = 0, number, name = '', bytes}) {
+        this.put(ring, Kind.StackUse, time, {fiber, other: bytes, a: number, name});
+        this.end(ring, time, {fiber, number, name});
+    }
+
     /// Puts the end of a task and the begin that follows at once on the same fiber into one record.
     joinTasks() {
         this.rings = this.rings.map(records => {
@@ -138,7 +147,7 @@ class Writer {
             Buffer.from('WEFTRACE'),
             u32(
                 this.version,
-                64,
+                this.stacks ? 80 : 64,
                 32,
                 this.rings.length,
                 this.workers,
@@ -149,6 +158,7 @@ class Writer {
             u64(this.ticksAtStart),
             u64(123456789),
             rate,
+            ...(this.stacks || []).map(u64),
         );
         for (const [text, address] of this.texts) {
             const content = Buffer.from(text);

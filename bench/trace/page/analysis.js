@@ -70,6 +70,7 @@ const GAPS = {
     call: 'blocking call, not begun',
     unknown: 'not recorded',
 };
+const LARGE_STACK = 4; // a bit beside the priority of a submission
 const IDLE = ['busy', 'nothing', 'searching', 'waking', 'asleep'];
 
 class Analysis {
@@ -416,7 +417,7 @@ class Analysis {
 
     /// Returns a row for each name of a task and of a blocking call that begins between the two
     /// times (with `orRuns`: or begins earlier, and ends later than `from`). Tasks that were not
-    /// recorded from begin to end count, but not for the percentiles.
+    /// recorded from begin to end count, but not for the percentiles and the stack.
     byName(from = -Infinity, to = Infinity, orRuns = false) {
         const {tasks} = this;
         const rows = new Map();
@@ -435,6 +436,8 @@ class Analysis {
                         count: 0,
                         total: 0,
                         longestWait: 0,
+                        stackBytes: 0, // the most that one has used; 0: none was measured
+                        ofBytes: 0, // the size of their stacks; 0: unknown
                         runs: [],
                         queued: [],
                     }),
@@ -443,8 +446,11 @@ class Analysis {
             ++row.count;
             row.total += tasks.run[i];
             row.longestWait = Math.max(row.longestWait, tasks.longestWait[i]);
-            if (tasks.flags[i] === 0) row.runs.push(tasks.run[i]);
             if (tasks.queued[i] >= 0) row.queued.push(tasks.queued[i]);
+            if (tasks.flags[i] !== 0) continue;
+            row.runs.push(tasks.run[i]);
+            row.stackBytes = Math.max(row.stackBytes, tasks.stackBytes[i]);
+            row.ofBytes = this.stackSizeOf(i) || row.ofBytes;
         }
         const result = [...rows.values()];
         for (const row of result) {
@@ -459,6 +465,23 @@ class Analysis {
             delete row.queued;
         }
         return result.sort((a, b) => b.total - a.total);
+    }
+
+    /// Returns the size of the stack of a task, or 0 if the recording does not say it.
+    stackSizeOf(task) {
+        const {priority, smallStackBytes, largeStackBytes} = this.recording;
+        const submit = this.tasks.submit[task];
+        if (submit < 0) return 0;
+        return priority[submit] & LARGE_STACK ? largeStackBytes : smallStackBytes;
+    }
+    /// Returns what to change if the tasks of a row of `byName` need a larger stack, or would do
+    /// with a small one; otherwise ''. bench/trace/summary.cpp gives the same advice.
+    stackAdvice({stackBytes, ofBytes}) {
+        if (stackBytes === 0 || ofBytes === 0) return '';
+        const small = this.recording.smallStackBytes;
+        if (stackBytes > (ofBytes / 4) * 3)
+            return ofBytes > small ? 'make large stacks larger' : 'give them a larger stack';
+        return ofBytes > small && stackBytes < small / 2 ? 'a small stack is enough' : '';
     }
 
     /// Returns the name that a counter has at this time, or a number. A counter is known by its

@@ -1,7 +1,7 @@
 // What is known of one task: below the timeline after a click, and beside the mouse.
 'use strict';
 const {TaskKind, FLAG_CUT_BEGIN, FLAG_CUT_END} = require('./analysis.js');
-const {$, numberText, make, put, link} = require('./dom.js');
+const {$, numberText, stackText, make, put, link} = require('./dom.js');
 const {timeText} = require('./drawing.js');
 
 const MOST_WAITS = 20;
@@ -41,6 +41,10 @@ function runText(page, task) {
         `Began at ${begin} on ${page.label(tasks.beginTrack[task])},`,
         `ended on ${page.label(tasks.endTrack[task])}.`,
     ];
+    if (tasks.stackBytes[task] > 0) {
+        const size = page.analysis.stackSizeOf(task);
+        parts.push(`Used ${stackText(tasks.stackBytes[task], size)} of stack.`);
+    }
     if (from < tracks.length) parts.push(`Stolen from ${page.label(from)}.`);
     if (tasks.flags[task] & FLAG_CUT_BEGIN) parts.push('Its begin was not recorded.');
     if (tasks.flags[task] & FLAG_CUT_END) parts.push('Its end was not recorded.');

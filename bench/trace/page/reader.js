@@ -35,14 +35,16 @@ const Kind = {
     CallEnd: 19,
     Frame: 20,
     CounterName: 21,
+    StackUse: 22,
 };
-const KINDS = 22;
+const KINDS = 23;
 const TASK_NEXT = 63; // a task has ended, and the next one begins at once
 // bits of a record's kind
 const CONTINUES = 64;
 const IS_FUNCTION = 128;
 const NONE = 0xffffffff; // in `other`: no worker, no fiber
-const HEADER_BYTES = 64;
+const HEADER_BYTES = 64; // of weft 0.4, which did not say how large stacks are
+const HEADER_WITH_STACKS = 80;
 const RECORD_BYTES = 32;
 const MOST_TEXT = 255;
 const MOST_RINGS = 65536;
@@ -83,9 +85,13 @@ function readHeader(view) {
     if (view.byteLength < HEADER_BYTES) throw new Error('The recording was cut in its header.');
     const word = at => view.getUint32(at, true);
     if (word(8) !== 1) throw new Error(`The recording has version ${word(8)}. This page reads 1.`);
+    const headerBytes = word(12);
+    if (view.byteLength < Math.min(headerBytes, HEADER_WITH_STACKS))
+        throw new Error('The recording was cut in its header.');
+    const hasStacks = headerBytes >= HEADER_WITH_STACKS && headerBytes <= view.byteLength;
     return {
         version: 1,
-        headerBytes: word(12),
+        headerBytes,
         recordBytes: word(16),
         rings: word(20),
         workers: word(24),
@@ -95,6 +101,8 @@ function readHeader(view) {
         ticksHigh: word(44),
         nanosecondsAtStart: word(52) * TWO_32 + word(48),
         ticksPerMicrosecond: view.getFloat64(56, true),
+        smallStackBytes: hasStacks ? word(68) * TWO_32 + word(64) : 0,
+        largeStackBytes: hasStacks ? word(76) * TWO_32 + word(72) : 0,
     };
 }
 
@@ -431,7 +439,8 @@ function read(bytes) {
     const keep = new Uint8Array(most).fill(1);
     const counters = new Interned();
     const scale = 1000 / header.ticksPerMicrosecond;
-    const usesTask = k => k === Kind.TaskBegin || k === Kind.TaskEnd || k === Kind.Submit;
+    const usesTask = k =>
+        k === Kind.TaskBegin || k === Kind.TaskEnd || k === Kind.Submit || k === Kind.StackUse;
     let n = 0;
     let unknown = 0;
     let before = 0;
@@ -576,6 +585,8 @@ function read(bytes) {
         problems,
         rings: Array.from({length: ringCount}, () => ({})),
         fibers: header.smallFibers + header.largeFibers,
+        smallStackBytes: header.smallStackBytes, // 0: the file does not say
+        largeStackBytes: header.largeStackBytes,
         nanosecondsAtStart: header.nanosecondsAtStart,
         ticksPerMicrosecond: header.ticksPerMicrosecond,
         isWhole: sections.hasEnd,

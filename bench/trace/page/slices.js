@@ -172,6 +172,7 @@ class Builder {
             submit: Int32Array,
             queued: Float64Array,
             stolenFrom: Uint32Array,
+            stackBytes: Uint32Array, // that it has used; 0: not measured
         });
         this.slices = new Table({
             task: Int32Array,
@@ -416,6 +417,9 @@ class Builder {
                 case Kind.CounterName:
                     this.nameCounter(i, time[i]);
                     break;
+                case Kind.StackUse:
+                    this.stackUse(i, fiber);
+                    break;
             }
         }
         this.finish();
@@ -426,6 +430,15 @@ class Builder {
         const counter = this.recording.counter[i];
         if (!this.counterNames.has(counter)) this.counterNames.set(counter, []);
         this.counterNames.get(counter).push({time, name: this.recording.name[i]});
+    }
+
+    // The task is about to end, so it is the innermost one of its fiber.
+    stackUse(i, fiber) {
+        const {recording, tasks} = this;
+        const stack = this.stackOf(fiber);
+        const task = stack.length ? stack[stack.length - 1] : -1;
+        if (task >= 0 && tasks.number[task] === recording.task[i])
+            tasks.stackBytes[task] = recording.other[i];
     }
 
     taskBegin(i, track, fiber, time) {

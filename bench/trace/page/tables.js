@@ -1,9 +1,10 @@
 // The tables of the page: the critical path, idle times, tasks by name.
 'use strict';
 const {percentile, GAPS, IDLE} = require('./analysis.js');
-const {$, numberText, percentText, make, put, link, row, fillTable} = require('./dom.js');
+const dom = require('./dom.js');
 const {timeText} = require('./drawing.js');
 const {idlePatterns} = require('./palette.js');
+const {$, numberText, percentText, stackText, make, put, link, row, fillTable} = dom;
 
 const MOST_NAMES = 400; // rows of the table of tasks
 const MOST_STEPS = 500;
@@ -174,13 +175,16 @@ const columns = [
     ['queuedP50', 'queued p50'],
     ['queuedP99', 'queued p99'],
 ];
+const stackColumn = ['stackBytes', 'stack']; // if a task of the recording was measured
 
 /// Shows the tasks by name: all, or those of the chosen frame or of the selection.
 function showTasks(page) {
     const rows = sorted(page, chosenRows(page));
     const most = rows.reduce((m, one) => Math.max(m, one.total), 1);
-    const heads = columns.map(([key, text]) => (key ? sortHead(page, key, text) : ''));
-    const lines = rows.slice(0, MOST_NAMES).map(one => taskRow(page, one, most));
+    const hasStacks = page.allRows.some(one => one.stackBytes > 0);
+    const shown = hasStacks ? [...columns, stackColumn] : columns;
+    const heads = shown.map(([key, text]) => (key ? sortHead(page, key, text) : ''));
+    const lines = rows.slice(0, MOST_NAMES).map(one => taskRow(page, one, most, hasStacks));
     let caption = rows.length === 0 ? 'no task' : '';
     if (rows.length > MOST_NAMES) caption = `the first ${MOST_NAMES} of ${rows.length} names`;
     fillTable($('tasks'), heads, lines, caption);
@@ -225,7 +229,7 @@ function sortHead(page, key, text) {
     return head;
 }
 
-function taskRow(page, one, most) {
+function taskRow(page, one, most, hasStacks) {
     const colour = page.theme.colourOf(one.name);
     const pattern = page.theme.patternOf(one.name);
     const search = () => page.search(one.text);
@@ -244,7 +248,16 @@ function taskRow(page, one, most) {
         one.longestWait > 0 ? timeText(one.longestWait) : '–',
         timeText(one.queuedP50),
         timeText(one.queuedP99),
+        ...(hasStacks ? [stackTexts(page, one)] : []),
     );
+}
+
+// The advice is about all tasks of the name, so it is not there for a part of the recording.
+function stackTexts(page, one) {
+    if (one.stackBytes === 0) return '–';
+    const advice = page.scope === 'all' ? page.analysis.stackAdvice(one) : '';
+    const text = stackText(one.stackBytes, one.ofBytes);
+    return advice ? [text, make('div', {className: 'advice'}, advice)] : text;
 }
 
 module.exports = {showPath, showIdle, showTasks, idleTexts};
