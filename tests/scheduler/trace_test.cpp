@@ -386,6 +386,34 @@ TEST_CASE("trace: a task whose thread was off its processor", "[trace][off_cpu]"
     CHECK((least != 0 || lost == 0));
 }
 
+TEST_CASE("trace: the sleep of a worker is no time off its processor", "[trace][off_cpu]") {
+    test::TraceLog trace;
+    SchedulerOptions options = test::Options(1);
+    options.idle = IdlePolicy::Sleep;
+    trace.AttachTo(options, kAllKinds);
+    test::Runner runner(options);
+    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    constexpr uint32_t kSleeps = 40;
+    for (uint32_t i = 0; i < kSleeps; ++i) {
+        CHECK(test::SpinUntil([&] { return trace.CountOf(TraceKind::Park) > i; }));
+        test::Marks task(1);
+        Counter counter;
+        runner.scheduler.AddTasks(1, task.Tasks(), &counter);
+        runner.scheduler.WaitForCounter(&counter);
+    }
+    runner.scheduler.Stop();
+    uint32_t slept = 0, told = 0;
+    bool isAsleep = false;
+    for (const test::LoggedEvent &logged : trace.Events()) {
+        if (logged.event.worker != 0) continue;
+        told += isAsleep && logged.kind == TraceKind::OffCpu;
+        slept += isAsleep && logged.kind == TraceKind::Unpark;
+        isAsleep = logged.kind == TraceKind::Park;
+    }
+    CHECK(slept >= kSleeps);
+    CHECK(told == 0);
+}
+
 TEST_CASE("trace: blocking calls and attached threads", "[trace]") {
     test::TraceLog trace;
     SchedulerOptions options = test::Options(1);

@@ -2,8 +2,10 @@
 // away.
 #include "trace/timeline.h"
 
+#include "platform/sanitizers.h"
 #include "support/spin.h"
 #include "support/threads.h"
+#include "support/trace_log.h"
 #include "trace/checked_timeline.h"
 #include "trace/written_recording.h"
 #include "weft/blocking/blocking_calls.h"
@@ -13,6 +15,7 @@
 #include "weft/time.h"
 #include "weft/trace/marks.h"
 #include "weft/trace/recorder.h"
+#include "weft/trace/stack_meter.h"
 
 #include <atomic>
 #include <chrono>
@@ -232,4 +235,47 @@ TEST_CASE("a recording that is written in the middle of a run is sound up to the
         for (const Task &task : timeline.tasks) depth = std::max(depth, task.depth);
         CHECK(depth <= 2);
     }
+}
+
+TEST_CASE("StackMeter: each measurement is an event before the end of its task",
+          "[stack_meter][timeline]") {
+    const bool hasHook = GENERATE(true, false);
+    weft::StackMeter meter(1);
+    weft::SchedulerOptions options = test::Options(2);
+    options.stackMeter = &meter;
+    test::TraceLog log;
+    if (hasHook) log.AttachTo(options, ~0u);
+    test::Batch tasks(50, [](weft::TaskScheduler &, uint32_t) {
+        volatile char room[9000];
+        room[0] = 1;
+        (void)room[0];
+    });
+    const Recording recording =
+        test::ReadBytes(test::Record(options, 1 << 20, [&](weft::TaskScheduler &scheduler) {
+            scheduler.AddTasksAndWait(50, tasks.Tasks(), test::Named("nine"));
+        }));
+    CHECK(recording.smallStackBytes == options.smallStackBytes);
+    CHECK(recording.largeStackBytes == options.largeStackBytes);
+    const Timeline timeline = BuildTimeline(recording);
+    CHECK(test::WrongIn(timeline) == "");
+#if defined(WEFT_ASAN)
+    constexpr uint32_t kLeast = weft::StackMeter::kLeastBytes;  // it may keep variables elsewhere
+#else
+    constexpr uint32_t kLeast = 9000;
+#endif
+    uint32_t measured = 0;
+    for (const Task &task : timeline.tasks) {
+        if (timeline.names[task.name] != "nine") continue;
+        ++measured;
+        CHECK((task.stackBytes >= kLeast && task.stackBytes < 11000));
+    }
+    CHECK(measured == 50);
+    uint32_t told = 0;
+    for (const test::LoggedEvent &logged : log.Events(weft::TraceKind::StackUse)) {
+        if (logged.task != "nine") continue;
+        ++told;
+        CHECK((logged.event.count >= kLeast && logged.event.count < 11000));
+        CHECK(logged.event.taskId != 0);
+    }
+    CHECK(told == (hasHook ? 50 : 0));
 }

@@ -2,6 +2,7 @@
 #include "weft/trace/recorder.h"
 
 #include "core/trace_records.h"
+#include "support/off_cpu.h"
 #include "support/scheduler_run.h"
 #include "support/spin.h"
 #include "support/threads.h"
@@ -173,6 +174,30 @@ TEST_CASE("Recorder: without a hook it keeps the same kinds of events", "[trace]
     CHECK(counts[static_cast<uint32_t>(TraceKind::Submit)] == 1);
     CHECK(counts[static_cast<uint32_t>(TraceKind::Frame)] == 1);
     CHECK(counts[static_cast<uint32_t>(TraceKind::Satisfied)] >= 30);
+}
+
+TEST_CASE("Recorder: a task whose thread was off its processor", "[trace][recorder][off_cpu]") {
+    std::vector<unsigned char> memory(1 << 20);
+    Recorder recorder(memory.data(), memory.size());
+    SchedulerOptions options = test::Options(1);
+    options.recorder = &recorder;
+    test::Batch block(3, [](TaskScheduler &, uint32_t) { test::BlockForOthers(); });
+    test::Runner runner(options);
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        scheduler.AddTasksAndWait(3, block.Tasks());
+    }) == Status::Ok);
+    const Parsed parsed = Parse(Written(recorder));
+    CHECK(parsed.bad == "");
+    uint64_t lost[4] = {};
+    uint32_t begun = 0;
+    for (const TraceRecord &record : parsed.rings.at(0)) {
+        const uint32_t kind = KindOf(record);
+        begun += kind == static_cast<uint32_t>(TraceKind::TaskBegin) || kind == kTaskNext;
+        if (kind == static_cast<uint32_t>(TraceKind::OffCpu) && begun >= 2 && begun <= 4)
+            lost[begun - 2] += record.words[1] >> 32;
+    }
+    REQUIRE(begun == 4);  // the main task, and those that block
+    for (int i = 0; i < 3; ++i) CHECK((lost[i] >= 20000) == test::IsOffCpuTold());
 }
 
 TEST_CASE("Recorder: a full ring keeps the newest records", "[trace][recorder]") {

@@ -2,12 +2,10 @@
 #include "weft/trace/stack_meter.h"
 #include "weft/inspect.h"
 
+#include "platform/sanitizers.h"
 #include "support/scheduler_run.h"
-#include "support/trace_log.h"
-#include "trace/checked_timeline.h"
-#include "trace/written_recording.h"
 
-#include <cstring>
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -42,7 +40,11 @@ std::map<std::string, StackUse> UsesOf(const StackMeter &meter) {
     return uses;
 }
 
+// AddressSanitizer may keep variables elsewhere.
 bool IsAbout(size_t bytes, size_t expected) {
+#if defined(WEFT_ASAN)
+    expected = std::min(expected, bytes);
+#endif
     return bytes >= expected && bytes <= expected + 1024;
 }
 
@@ -88,15 +90,18 @@ TEST_CASE("StackMeter: the most that each name uses, also after deeper tasks on 
 
 TEST_CASE("StackMeter: tasks that run on top of a waiting one do not count for it",
           "[stack_meter]") {
+    const bool isFirstDeeper = GENERATE(true, false);
     StackMeter meter(1);
     SchedulerOptions options = test::Options(1);
     options.stackMeter = &meter;
     test::Runner runner(options);
     test::Batch inner(4, [](TaskScheduler &, uint32_t) { UseStack<30000>(false); });
     test::Batch outer(4, [&](TaskScheduler &scheduler, uint32_t) {
+        if (isFirstDeeper) UseStack<12000>(false);
         UseStack<9000>(false);
         scheduler.AddTasksAndWait(4, inner.Tasks(), test::Named("inner"));
-        UseStack<12000>(false);
+        UseStack<9000>(false);
+        if (!isFirstDeeper) UseStack<12000>(false);
     });
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         scheduler.AddTasksAndWait(4, outer.Tasks(), test::Named("outer"));
@@ -129,37 +134,4 @@ TEST_CASE("StackMeter: the first 64 tasks of a name, then some; tasks without na
     CHECK(uses[""].measured == 3);
     CHECK(uses["17"].measured == 1);
     CHECK(meter.ForEach([](const StackUse &, void *) {}) == StackMeter::kMaxNames);
-}
-
-TEST_CASE("StackMeter: each measurement is an event before the end of its task", "[stack_meter]") {
-    const bool hasHook = GENERATE(true, false);
-    StackMeter meter(1);
-    SchedulerOptions options = test::Options(2);
-    options.stackMeter = &meter;
-    test::TraceLog log;
-    if (hasHook) log.AttachTo(options, ~0u);
-    test::Batch tasks(50, [](TaskScheduler &, uint32_t) { UseStack<9000>(false); });
-    const trace::Recording recording =
-        test::ReadBytes(test::Record(options, 1 << 20, [&](TaskScheduler &scheduler) {
-            scheduler.AddTasksAndWait(50, tasks.Tasks(), test::Named("nine"));
-        }));
-    CHECK(recording.smallStackBytes == options.smallStackBytes);
-    CHECK(recording.largeStackBytes == options.largeStackBytes);
-    const trace::Timeline timeline = trace::BuildTimeline(recording);
-    CHECK(test::WrongIn(timeline) == "");
-    uint32_t measured = 0;
-    for (const trace::Task &task : timeline.tasks) {
-        if (timeline.names[task.name] != "nine") continue;
-        ++measured;
-        CHECK(IsAbout(task.stackBytes, 9000));
-    }
-    CHECK(measured == 50);
-    uint32_t told = 0;
-    for (const test::LoggedEvent &logged : log.Events(TraceKind::StackUse)) {
-        if (logged.task != "nine") continue;
-        ++told;
-        CHECK(IsAbout(logged.event.count, 9000));
-        CHECK(logged.event.taskId != 0);
-    }
-    CHECK(told == (hasHook ? 50 : 0));
 }

@@ -142,12 +142,12 @@ void TraceTask(Fiber *self, TraceKind kind, const Task &task, const Origin &orig
     worker->taskEnded = ticks;
     StackMeter *const meter = scheduler.options.stackMeter;
     if (WEFT_UNLIKELY(meter != nullptr) && !begins) TellStackUse(self, ticks, task, origin, sample);
-    if (WEFT_UNLIKELY(worker->offCpu.MayHaveLost())) TellOffCpu(worker, ticks);
     if (scheduler.trace->event != nullptr) {
         TraceEvent event = EventOf(self, ticks, task, origin);
         event.other = origin.stolenFrom;
         EmitNow(scheduler, worker, kind, event);
     } else if (begins || !origin.endsLater) {
+        if (WEFT_UNLIKELY(worker->offCpu.MayHaveLost())) TellOffCpu(worker, ticks);
         RecordTask(self, follows ? TraceRecords::kTaskNext : static_cast<uint32_t>(kind), ticks,
                    task, origin);
     }
