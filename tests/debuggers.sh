@@ -4,10 +4,10 @@
 #
 #     tests/debuggers.sh [--full]
 #
-# The program is tests/debuggers/deadlock.cpp. The commands have to name the circle of five tasks
-# and the counter that nobody will lower, and to show the right functions in the stacks. --full also
-# looks at the Debug build, at clang's, at a shared library as weft builds it, and at a program for
-# aarch64 in the emulator qemu.
+# The program is tests/debuggers/deadlock.cpp. The commands have to name the circle of five tasks,
+# the counter that nobody will lower, and the tasks and locks of two more circles. They have to show
+# the right functions in the stacks. --full also looks at the Debug build, at clang's, at a shared
+# library as weft builds it, and at a program for aarch64 in the emulator qemu.
 #
 # If lldb 14 cannot be installed, its part is skipped. So is the core dump of the kernel where the
 # kernel gives core dumps to a program (/proc/sys/kernel/core_pattern).
@@ -129,10 +129,34 @@ check_deadlock() { # session, pattern for the name of a counter; without: that o
         "an external thread waits for $later = 100, lowered by 100 tasks 'saver' \(deferred\)"
     check "workers" says "weft workers" '^ +0 +[0-9]+ \(.* asleep' '^ +1 +[0-9]+ \(.* asleep' \
         '^ +2 +[0-9]+ \(.* asleep'
+    check_locks "${counter:-g_traced}" "${counter:+0x[0-9a-f]+}"
     check "stack of eater0" has_functions "weft bt eater0" \
         "WaitForNeighbour WaitForNeighbour WaitForNeighbour Eat "
     check "stack of the loader" has_functions "weft bt loader" "Load "
     check "all stacks" says "weft bt all" "[0-9] fibers? waiting: .*'eater0'" "'loader'"
+}
+
+check_locks() { # patterns: of a counter, and of any lock; empty: the names of the variables
+    local traced=$1 textures=${2:-g_textures} meshes=${2:-g_meshes} lightmap=${2:-g_lightmap}
+    check "fibers: a lock" says "weft fibers" "waiting +previewer .*for lock $textures$"
+    check "why: two cycles with locks" [ "$(answer "weft why" | grep -c '^cycle of 2:')" = 2 ]
+    check "why: a cycle of locks" says "weft why" \
+        "^  fiber [0-9]+ 'importer' waits for lock $meshes held by fiber [0-9]+ 'exporter'$" \
+        "^  fiber [0-9]+ 'exporter' waits for lock $textures held by fiber [0-9]+ 'importer'$"
+    check "why: a cycle of a lock and a counter" says "weft why" \
+        "^  fiber [0-9]+ 'baker' waits for $traced = 1, which fiber [0-9]+ 'tracer' lowers$" \
+        "^  fiber [0-9]+ 'tracer' waits for lock $lightmap held by fiber [0-9]+ 'baker'$"
+    check "why: behind a cycle of locks" says "weft why" \
+        "'previewer'.* waits for lock $textures held by fiber [0-9]+ 'importer' \(waiting\)$"
+}
+
+# A version of weft whose root does not have the locks.
+without_locks='import weft_root; records = weft_root.Root._records; weft_root.Root._records ='
+without_locks+=' lambda *of: [record for record in records(*of) if "Lock" not in record[0]]'
+check_without_locks() { # session
+    session=$1
+    check "fibers: locks of an older version" says "weft fibers all" \
+        "waiting +previewer .*for a counter on the stack of fiber [0-9]+ = 1$"
 }
 
 check_selected() { # session
@@ -168,11 +192,14 @@ check_busy() { # session
 # ---- all that is looked at in one debugger ----
 
 look_with() { # in_gdb or in_lldb, the command that loads the script
-    local debugger=$1 load=$2 name=${1#in_} core
+    local debugger=$1 load=$2 name=${1#in_} core python=python
+    [ "$name" = gdb ] || python=script
     start "$program" || return
-    "$debugger" -p "$process" -- "$load" "${commands[@]}" "weft fiber eater0" bt
+    "$debugger" -p "$process" -- "$load" "${commands[@]}" "weft fiber eater0" bt \
+        "$python $without_locks" "weft fibers all"
     check_deadlock "$name, live"
     check_selected "$name, live"
+    check_without_locks "$name, live"
     stop
     start "$program" busy || return
     "$debugger" -p "$process" -- "$load" "weft fibers" "weft why" "weft workers" \
@@ -222,7 +249,8 @@ look_at_gcore() {
     in_gdb "$program" "$work/gcore" -- "source third_party/debugger/weft_gdb.py" "${commands[@]}"
     check "why: the cycle" says "weft why" "^cycle of 5:" \
         "'loader'.* waits for g_never = 1, which no task lowers"
-    if answer "weft why" | grep -q "The stacks of [67] fibers are zeros"; then
+    check_locks g_traced ""
+    if answer "weft why" | grep -q "The stacks of 1[12] fibers are zeros"; then
         check "fibers: no stack" says "weft fibers" "waiting +eater0 +\(no stack\)"
     else
         check "stack of eater0" has_functions "weft bt eater0" "WaitForNeighbour Eat "

@@ -1,7 +1,10 @@
 // What tests/debuggers.sh looks at in gdb and lldb. The program says "stuck" when all is in place.
 //
 //     deadlock          five tasks wait for each other in a circle; the loader waits for a counter
-//                       that nobody will lower; others wait behind these two. Until it is killed.
+//                       that nobody will lower; others wait behind these two. Two tasks hold a
+//                       lock each and wait for that of the other, and a third task waits for one
+//                       of them. A task holds a lock and waits for a task that waits for this
+//                       lock. Until it is killed.
 //     deadlock abort    the same, but it aborts, for a core dump
 //     deadlock busy     waits of several kinds, whose ends are still to come: a task runs, tasks
 //                       are queued, pinned, or begin later. Until it is killed.
@@ -18,6 +21,7 @@
 #include <filesystem>
 #include <fstream>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -46,6 +50,10 @@ weft::Counter g_crumbs;
 weft::Counter g_pinned;
 weft::Counter g_timed;
 weft::Counter g_rest;
+weft::Counter g_traced;
+std::optional<weft::Mutex> g_textures;
+std::optional<weft::Mutex> g_meshes;
+std::optional<weft::Mutex> g_lightmap;
 static Link g_links[5];
 static std::atomic<int> g_ready{0};
 
@@ -79,6 +87,54 @@ NOINLINE void Load(weft::TaskScheduler *scheduler, void *arg) {
 
 NOINLINE void Nothing(weft::TaskScheduler *, void *) {}
 
+struct TwoLocks {
+    std::optional<weft::Mutex> *first, *second;
+};
+static std::atomic<int> g_holding{0};
+
+NOINLINE void LockBoth(weft::TaskScheduler *scheduler, void *arg) {
+    const auto &locks = *static_cast<TwoLocks *>(arg);
+    const std::lock_guard<weft::Mutex> first(**locks.first);
+    g_holding.fetch_add(1);
+    while (g_holding.load() != 2) scheduler->Yield();
+    g_ready.fetch_add(1);
+    const std::lock_guard<weft::Mutex> second(**locks.second);
+}
+
+NOINLINE void LockOne(weft::TaskScheduler *scheduler, void *arg) {
+    while (g_holding.load() != 2) scheduler->Yield();
+    g_ready.fetch_add(1);
+    const std::lock_guard<weft::Mutex> lock(**static_cast<std::optional<weft::Mutex> *>(arg));
+}
+
+static std::atomic<bool> g_traceBegun{false};
+
+NOINLINE void Trace(weft::TaskScheduler *, void *) {
+    g_traceBegun.store(true);
+    g_ready.fetch_add(1);
+    const std::lock_guard<weft::Mutex> lock(*g_lightmap);
+}
+
+NOINLINE void Bake(weft::TaskScheduler *scheduler, void *) {
+    const std::lock_guard<weft::Mutex> lock(*g_lightmap);
+    const weft::Task tracer{Trace, nullptr};
+    scheduler->AddTasks(1, &tracer, &g_traced, Named("tracer"));
+    // A wait could run the tracer on the stack of this task.
+    while (!g_traceBegun.load()) scheduler->Yield();
+    g_ready.fetch_add(1);
+    scheduler->WaitForCounter(&g_traced);
+}
+
+static void DeadlockOfLocks(weft::TaskScheduler *scheduler) {
+    static TwoLocks importer{&g_textures, &g_meshes}, exporter{&g_meshes, &g_textures};
+    const weft::Task imports{LockBoth, &importer}, exports{LockBoth, &exporter};
+    const weft::Task previews{LockOne, &g_textures}, bakes{Bake, nullptr};
+    scheduler->AddTasks(1, &imports, &g_rest, Named("importer"));
+    scheduler->AddTasks(1, &exports, &g_rest, Named("exporter"));
+    scheduler->AddTasks(1, &previews, &g_rest, Named("previewer"));
+    scheduler->AddTasks(1, &bakes, &g_rest, Named("baker"));
+}
+
 static void Deadlock(weft::TaskScheduler *scheduler, void *) {
     static const char *const names[5] = {"eater0", "eater1", "eater2", "eater3", "eater4"};
     // All counters are raised before the first task waits.
@@ -96,6 +152,7 @@ static void Deadlock(weft::TaskScheduler *scheduler, void *) {
     // More than the first segment of a pool holds.
     for (int i = 0; i < 100; ++i)
         weft::AddTaskAfter(*scheduler, &g_loaded, 0, {Nothing, nullptr}, &g_later, Named("saver"));
+    DeadlockOfLocks(scheduler);
     scheduler->WaitForCounter(&g_loaded);
 }
 
@@ -171,14 +228,18 @@ int main(int argc, char **argv) {
     const bool busy = is("busy");
     weft::SchedulerOptions options;
     options.workers = busy ? 1 : 3;
+    options.lockHolders = !busy;
     options.onReport = [](const weft::Report &, void *) {};  // it stalls: that is the point
     weft::TaskScheduler scheduler(options);
     weft::Mutex mutex(scheduler);
     g_mutex = &mutex;
+    g_textures.emplace(scheduler);
+    g_meshes.emplace(scheduler);
+    g_lightmap.emplace(scheduler);
     if (scheduler.Start() != weft::Status::Ok) return 1;
     const weft::Task main{busy ? Busy : Deadlock, nullptr};
     scheduler.AddTasks(1, &main, nullptr, Named("main"));
-    while (g_ready.load() != (busy ? 3 : 6)) std::this_thread::yield();
+    while (g_ready.load() != (busy ? 3 : 11)) std::this_thread::yield();
 
     std::vector<std::thread> threads;
     std::vector<weft::Counter *> counters = {&g_later};

@@ -5,6 +5,7 @@
 #include "platform/sanitizers.h"
 #include "scheduler/state/scheduler.h"
 #include "support/scheduler_run.h"
+#include "weft/sync/mutex.h"
 #include "weft/time.h"
 
 #include <cstring>
@@ -63,6 +64,16 @@ uintptr_t FiberNamed(uintptr_t scheduler, const char *name) {
         if (text != nullptr && std::strcmp(text, name) == 0) return fiber;
     }
     return 0;
+}
+
+// The locks that a fiber's task holds.
+std::vector<uintptr_t> LocksOf(uintptr_t fiber) {
+    std::vector<uintptr_t> locks;
+    for (uint64_t i = 0; i < Field("fiber.heldLocksCount"); ++i) {
+        const auto lock = Read<uintptr_t>(fiber + Field("fiber.heldLocks") + i * sizeof(uintptr_t));
+        if (lock != 0) locks.push_back(lock);
+    }
+    return locks;
 }
 
 // The owners of the wait records of a counter.
@@ -151,6 +162,62 @@ TEST_CASE("debug root: tells what a fiber waits for, and which counter its task 
     CHECK(value == 3);
     CHECK(target == 1);
     CHECK(waiters == std::vector<uint32_t>{index});
+}
+
+TEST_CASE("debug root: tells which locks a task holds, and for which lock it waits",
+          "[debug_root][one_worker]") {
+    for (const bool isWatched : {false, true}) {
+        INFO(isWatched);
+        SchedulerOptions options = test::Options(1);
+        options.lockHolders = isWatched;
+        test::Runner runner(options);
+        Mutex first(runner.scheduler), second(runner.scheduler);
+        Counter gate(1), counted;
+        uintptr_t awaited = 0, awaitedByHolder = 0;
+        std::vector<uintptr_t> held, heldByWaiter;
+        const auto status = runner.Run([&](TaskScheduler &scheduler) {
+            const auto hold = [&](TaskScheduler *inner) {
+                first.lock();
+                second.lock();
+                inner->WaitForCounter(&gate);
+                first.unlock();
+                second.unlock();
+            };
+            const auto wait = [&](TaskScheduler *) {
+                second.lock();
+                second.unlock();
+            };
+            const Task tasks[] = {MakeTask(hold), MakeTask(wait)};
+            const uintptr_t address = *Schedulers().begin();
+            const auto suspended = [&](const char *name) {
+                uintptr_t fiber = 0;
+                test::YieldUntil(scheduler, [&] {
+                    fiber = FiberNamed(address, name);
+                    return fiber != 0 && Word(fiber, "fiber.handle") != 0 &&
+                           Word(fiber, "fiber.waitsFor") != 0;
+                });
+                return fiber;
+            };
+            scheduler.AddTasks(1, &tasks[0], &counted, test::Named("holds two"));
+            const uintptr_t holder = suspended("holds two");
+            scheduler.AddTasks(1, &tasks[1], &counted, test::Named("waits for second"));
+            const uintptr_t waiter = suspended("waits for second");
+            held = LocksOf(holder);
+            heldByWaiter = LocksOf(waiter);
+            awaited = Word(waiter, "fiber.awaitedLock");
+            awaitedByHolder = Word(holder, "fiber.awaitedLock");
+            scheduler.DecrementCounter(&gate);
+            scheduler.WaitForCounter(&counted);
+        });
+        CHECK(status == Status::Ok);
+        const auto firstAt = reinterpret_cast<uintptr_t>(&first);
+        const auto secondAt = reinterpret_cast<uintptr_t>(&second);
+        CHECK(held ==
+              (isWatched ? std::vector<uintptr_t>{firstAt, secondAt} : std::vector<uintptr_t>{}));
+        CHECK(heldByWaiter.empty());
+        CHECK(awaited == (isWatched ? secondAt : 0));
+        CHECK(awaitedByHolder == 0);
+    }
 }
 
 TEST_CASE("debug root: lists the counters of a wait with a deadline", "[debug_root][one_worker]") {

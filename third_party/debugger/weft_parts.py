@@ -1,5 +1,10 @@
 # Parts of a scheduler: fibers, workers, and what waits or is queued.
+from collections import namedtuple
+
 from weft_root import Unreadable
+
+# A Mutex or SharedMutex. Counters are plain addresses; so a lock is never taken for a counter.
+Lock = namedtuple('Lock', 'address')
 
 
 class Fiber:
@@ -21,9 +26,27 @@ class Fiber:
         self.pinned_to = view.u32('pinnedTo')
         self.bottom, self.bytes = view.u64('stackBottom'), view.u64('stackBytes')
         self.frames = view.u64('frames')
+        self._read_locks(view)
         self.state, self.worker = '', None
         # gdb's gcore writes zeros in place of some stacks: README.md.
         self.is_lost = self.handle != 0 and scheduler.root.is_lost(self.handle)
+        # Then the counter may be lost, too: that of a lock lies on the waiter's stack.
+        self.is_lost_wait = self.is_lost and self.has_on_stack(self.waits_for) and \
+            'fiber.isReady' in scheduler.fields and view.u8('isReady') == 0
+
+    def _read_locks(self, view):
+        """The locks that its task holds, and the one that it waits for, or None. weft knows them
+        only with SchedulerOptions::lockHolders. Older versions of weft do not tell them."""
+        self.held_locks, self.lock = [], None
+        fields = self.scheduler.fields
+        if 'fiber.awaitedLock' not in fields:
+            return
+        address = view.u64('awaitedLock')
+        self.lock = Lock(address) if address else None
+        for i in range(fields['fiber.heldLocksCount']):
+            address = view.u64('heldLocks', i)
+            if address and Lock(address) not in self.held_locks:
+                self.held_locks.append(Lock(address))
 
     def id(self):
         return self.scheduler.prefix + str(self.index)
@@ -40,6 +63,9 @@ class Fiber:
         """(+N): the task runs on top of N tasks that wait."""
         below = len(self._frames())
         return self.label() + (' (+%d)' % below if below else '')
+
+    def has_on_stack(self, address):
+        return self.bottom <= address < self.bottom + self.bytes
 
     def is_pinned(self):
         own_stack = self.index >= self.scheduler.small + self.scheduler.large
@@ -121,6 +147,7 @@ class ExternalThread:
 
     def __init__(self, counter):
         self.waits_for, self.target, self.waits_for_idle = counter, 0, False
+        self.lock = None  # not known
 
     def text(self):
         return 'an external thread'

@@ -68,8 +68,8 @@ class View:
     def __init__(self, fields, prefix, data):
         self.fields, self.prefix, self.data = fields, prefix, data
 
-    def number(self, name, size):
-        at = self.fields[self.prefix + name]
+    def number(self, name, size, index=0):
+        at = self.fields[self.prefix + name] + index * size
         return int.from_bytes(self.data[at:at + size], 'little')
 
     def u8(self, name):
@@ -78,8 +78,8 @@ class View:
     def u32(self, name):
         return self.number(name, 4)
 
-    def u64(self, name):
-        return self.number(name, 8)
+    def u64(self, name, index=0):
+        return self.number(name, 8, index)
 
 
 class Root:

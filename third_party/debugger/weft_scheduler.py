@@ -340,7 +340,8 @@ class Scheduler:
         for fiber in self.fibers:
             if fiber.waits_for and fiber.waits_for not in owners:
                 owners[fiber.waits_for] = {owner for owner, _ in self.waiters(fiber.waits_for)}
-            registered = fiber.waits_for and fiber.index in owners[fiber.waits_for]
+            registered = fiber.waits_for and fiber.index in owners[fiber.waits_for] or \
+                fiber.is_lost_wait
             if fiber.worker:
                 if registered:
                     fiber.state = 'blocked'
@@ -379,15 +380,18 @@ class Scheduler:
 
     def _index_lowerers(self):
         """self.lowerers: for each counter a list of (what, units). `what` is a Fiber, a Task or a
-        text."""
+        text. For each Lock the same: what holds it, with one unit each."""
         self.lowerers = {}
 
         def add(counter, what, units=1):
             self.lowerers.setdefault(counter, []).append((what, units))
         for fiber in self.fibers:
             if fiber.has_task():
-                for counter in fiber.counters():
+                for counter in fiber.counters() + fiber.held_locks:
                     add(counter, fiber)
+                if fiber.lock and fiber.state not in ('waiting', 'blocked'):
+                    # It has been woken, or tries to lock before it waits.
+                    add(fiber.lock, '%s (%s, it locks now)' % (fiber.text(), fiber.state))
         merged = {}  # slices of one batch
         for task in self.tasks:
             if task.counter:
@@ -409,17 +413,23 @@ class Scheduler:
     def value(self, counter):
         return self.memory.u64(counter) // self.fields['counter.one']
 
+    def _fiber_with_stack(self, address):
+        at = bisect.bisect_right(self.stacks, (address, 1 << 32)) - 1
+        fiber = self.fibers[self.stacks[at][1]] if at >= 0 else None
+        return fiber if fiber and fiber.has_on_stack(address) else None
+
     def name_counter(self, counter):
         """Returns text that names a counter."""
-        at = bisect.bisect_right(self.stacks, (counter, 1 << 32)) - 1
-        if at >= 0:
-            fiber = self.fibers[self.stacks[at][1]]
-            if counter < fiber.bottom + fiber.bytes:
-                return 'a counter on the stack of fiber %s' % fiber.id()  # a lock, for example
+        fiber = self._fiber_with_stack(counter)
+        if fiber:
+            return 'a counter on the stack of fiber %s' % fiber.id()  # a lock, for example
         return self.memory.symbol(counter) or 'counter 0x%x' % counter
 
     def describe_counter(self, counter, target=0):
         until = ' (until it is %d)' % target if target else ''
+        fiber = self._fiber_with_stack(counter)
+        if fiber and fiber.is_lost:
+            return self.name_counter(counter) + until
         try:
             return '%s = %d%s' % (self.name_counter(counter), self.value(counter), until)
         except Unreadable:
@@ -430,6 +440,10 @@ class Scheduler:
         if waiter.waits_for_idle:
             return 'the end of all other tasks (WaitIdle)'
         wait = self.any_waits.get(waiter.waits_for)
+        if waiter.lock:
+            return 'lock %s%s' % (self.memory.symbol(waiter.lock.address) or
+                                  '0x%x' % waiter.lock.address,
+                                  ' (until a deadline)' if wait and wait.has_deadline else '')
         if not wait:
             return self.describe_counter(waiter.waits_for, waiter.target)
         texts = [self.describe_counter(*w) for w in wait.waits[:4]]

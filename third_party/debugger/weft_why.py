@@ -1,15 +1,17 @@
 # Why waits do not end: cycles, counters that nobody lowers, and what waits behind these.
-from weft_parts import Fiber, Task
+from weft_parts import Fiber, Lock, Task
 from weft_root import Unreadable
 
 
 class Node:
     """Something that waits: a fiber, an external thread, or a deferred task. `needs`: for each
-    counter, by how much it must fall; all of them, or with `any` one of them."""
+    counter, by how much it must fall; all of them, or with `any` one of them. If it waits for a
+    lock: the Lock, and the number of its holders; all of them must unlock it."""
 
     def __init__(self, what, needs, one_of, waits):
         self.what, self.needs, self.any, self.waits = what, needs, one_of, waits
         self.edges, self.has_deadline = [], False
+        self.for_lock = any(isinstance(counter, Lock) for counter, _ in needs)
 
     def is_idle(self):
         return isinstance(self.what, Fiber) and self.what.waits_for_idle
@@ -21,7 +23,8 @@ class Why:
     What runs, is ready or is queued is assumed to end. A wait can end if enough of what could lower
     its counter can end. All other waits are stuck. A stuck wait is part of a cycle of waits; or
     its counter stands higher than all tasks that weft knows of could lower it; or it is behind
-    such waits."""
+    such waits. For a wait for a lock, the holders of the lock stand for the tasks that lower a
+    counter."""
 
     def __init__(self, scheduler, place_of=None):
         self.s, self.place_of = scheduler, place_of
@@ -41,21 +44,29 @@ class Why:
         needs = []
         for counter, target in counters:
             try:
-                needs.append((counter, max(1, self.s.value(counter) - target)))
+                needs.append((counter, max(1, self._height(counter) - target)))
             except Unreadable:
                 pass
         node = Node(what, needs, one_of, waits)
         self.nodes.append(node)
         self.node_of[id(what)] = node
 
+    def _height(self, counter):
+        if isinstance(counter, Lock):
+            return len(self.s.lowerers.get(counter, ()))
+        return self.s.value(counter)
+
     def _add_waiter(self, waiter):
         wait = self.s.any_waits.get(waiter.waits_for)
         text = self.s.describe_wait(waiter)
-        if wait:
+        if waiter.lock:
+            self._add(waiter, [(waiter.lock, 0)], False, text)
+        elif wait:
             self._add(waiter, wait.waits, True, text)
-            self.node_of[id(waiter)].has_deadline = wait.has_deadline
         else:
             self._add(waiter, [(waiter.waits_for, waiter.target)], False, text)
+        if wait:
+            self.node_of[id(waiter)].has_deadline = wait.has_deadline
 
     def _mark_stuck(self):
         """A wait that can end lets others end. So it is asked again when one of the tasks that
@@ -168,7 +179,7 @@ class Why:
         return part
 
     def _lowered_by(self, node):
-        """Returns text that says what could lower the counters of a node."""
+        """Returns text that says what could lower the counters of a node, or holds its lock."""
         texts, tasks = [], {}
         for counter, _ in node.needs:
             for what, units in self.s.lowerers.get(counter, ()):
@@ -183,13 +194,16 @@ class Why:
         missing = 0 if node.any else needed - self._known(node)
         if len(texts) > 6:
             texts[6:] = ['%d more' % (len(texts) - 6)]
-        text = 'lowered by ' + ', '.join(texts) if texts else 'which no task lowers'
+        if node.for_lock:
+            return ' held by ' + ', '.join(texts) if texts else ', which no task holds'
+        text = ', lowered by ' + ', '.join(texts) if texts else ', which no task lowers'
         if texts and missing > 0:
             text += '; no task lowers it for the other %d' % missing
         return text
 
     def _is_root(self, node):
-        """The counter stands higher than what is known could lower it."""
+        """The counter stands higher than what is known could lower it, or no known task holds the
+        lock."""
         if node.is_idle():
             return False
         lacking = [units > sum(u for _, u in self.s.lowerers.get(counter, ()))
@@ -204,8 +218,8 @@ class Why:
         else:
             text = ''
         text = text or '%s waits for %s' % (what.text(), node.waits)
-        return '  ' + text + ('' if node.has_deadline or node.is_idle() else
-                              ', ' + self._lowered_by(node))
+        tells_no_more = node.is_idle() or (node.has_deadline and not node.for_lock)
+        return '  ' + text + ('' if tells_no_more else self._lowered_by(node))
 
     def _texts(self, nodes):
         """One line for each node. Those that differ only in their numbers share one."""
@@ -238,9 +252,10 @@ class Why:
             lines.append('cycle of %d:' % len(cycle))
             for i, node in enumerate(cycle):
                 after = cycle[(i + 1) % len(cycle)]
-                lines.append('  %s waits for %s, which %s lowers' %
-                             (node.what.text(), node.waits,
-                              after.what.text() if after is not node else 'the same task'))
+                text = '  %s waits for %s held by %s' if node.for_lock else \
+                    '  %s waits for %s, which %s lowers'
+                lines.append(text % (node.what.text(), node.waits,
+                                     after.what.text() if after is not node else 'the same task'))
         if len(cycles) > 20:
             lines.append('and %d more cycles' % (len(cycles) - 20))
         roots = [node for node in stuck if node not in told and self._is_root(node)]

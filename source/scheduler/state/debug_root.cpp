@@ -127,10 +127,16 @@ NamedValue DebugLayout::s_fields[] = {
     WEFT_FIELD("fiber.frames", Fiber, waits),
     WEFT_FIELD("fiber.waitsFor", Fiber, waitsFor),
     WEFT_FIELD("fiber.waitsForIdle", Fiber, waitsForIdle),
+    WEFT_FIELD("fiber.isReady", Fiber, isReady),  // the wait is over
     WEFT_FIELD("fiber.stackBottom", Fiber, m_stackBottom),
     WEFT_FIELD("fiber.stackBytes", Fiber, m_stackBytes),
     WEFT_FIELD("fiber.handle", Fiber, context.m_handle),  // null while the fiber runs
     WEFT_FIELD("fiber.isNew", Fiber, context.m_isNew),
+    // Pointers to locks, null without SchedulerOptions::lockHolders: the one that the task waits
+    // for, and those that it holds. Null among the held ones: a place that is not in use.
+    WEFT_FIELD("fiber.awaitedLock", Fiber, locks.awaited),
+    WEFT_FIELD("fiber.heldLocks", Fiber, locks.m_locks),
+    {"fiber.heldLocksCount", HeldLocks::kMax},
     WEFT_FIELD("frame.counter", WaitFrame, counter),
     WEFT_FIELD("frame.outer", WaitFrame, outer),
     {"level.set", 1u << Level::kPriorityBits},

@@ -38,6 +38,7 @@ public:
     std::atomic<const void *> awaited{nullptr};
 
 private:
+    friend struct DebugLayout;
     bool Replace(const void *from, const void *to) noexcept {
         for (std::atomic<const void *> &lock : m_locks) {
             const void *expected = from;
