@@ -59,12 +59,17 @@ inline TraceRecord RecordOf(const TraceEvent &event) noexcept {
 }
 
 /// The second record of a Submit.
+inline TraceRecord MoreOfSubmit(uint64_t ticks, uint32_t fiber, Priority priority, StackClass stack,
+                                const Counter *counter, TaskFunction function) noexcept {
+    return {{ticks,
+             TraceRecords::SecondWord(TraceRecords::kMoreOfSubmit, fiber,
+                                      static_cast<uint32_t>(priority) | static_cast<uint32_t>(stack)
+                                                                            << 2),
+             AddressOf(counter), AddressOf(function)}};
+}
 inline TraceRecord MoreOfSubmit(const TraceEvent &event) noexcept {
-    return {{event.ticks,
-             TraceRecords::SecondWord(
-                 TraceRecords::kMoreOfSubmit, event.fiber,
-                 static_cast<uint32_t>(event.priority) | static_cast<uint32_t>(event.stack) << 2),
-             AddressOf(event.counter), AddressOf(event.function)}};
+    return MoreOfSubmit(event.ticks, event.fiber, event.priority, event.stack, event.counter,
+                        event.function);
 }
 
 /// Returns the address of the text that a record refers to, or 0.

@@ -414,6 +414,26 @@ TEST_CASE("trace: the sleep of a worker is no time off its processor", "[trace][
     CHECK(told == 0);
 }
 
+TEST_CASE("trace: a task that is found after a search begins then", "[trace]") {
+    test::TraceLog trace;
+    SchedulerOptions options = test::Options(2);
+    options.idle = IdlePolicy::Spin;
+    trace.AttachTo(options, kAllKinds);
+    test::Runner runner(options);
+    bool isDone = true;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        for (uint32_t i = 0; i < 100 && isDone; ++i) {
+            test::Marks task(1);
+            Counter counter;
+            scheduler.AddTasks(1, task.Tasks(), &counter);
+            // this worker does not run it
+            isDone = test::SpinUntil([&] { return scheduler.PollCounter(&counter); });
+        }
+    }) == Status::Ok);
+    CHECK(isDone);
+    CHECK(Unmatched(trace.Events()) == "");
+}
+
 TEST_CASE("trace: blocking calls and attached threads", "[trace]") {
     test::TraceLog trace;
     SchedulerOptions options = test::Options(1);

@@ -200,6 +200,120 @@ TEST_CASE("Recorder: a task whose thread was off its processor", "[trace][record
     for (int i = 0; i < 3; ++i) CHECK((lost[i] >= 20000) == test::IsOffCpuTold());
 }
 
+TEST_CASE("Recorder: one record for the end of a task and the begin of the next one",
+          "[trace][recorder]") {
+    const bool isBatch = GENERATE(true, false);
+    std::vector<unsigned char> memory(1 << 20);
+    Recorder recorder(memory.data(), memory.size());
+    SchedulerOptions options = test::Options(1);
+    options.recorder = &recorder;
+    test::Runner runner(options);
+    constexpr uint32_t kTasks = 100;
+    test::Marks marks(kTasks);
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter counter;
+        if (isBatch)
+            scheduler.AddTasks(kTasks, marks.Tasks(), &counter);
+        else
+            for (uint32_t i = 0; i < kTasks; ++i) scheduler.AddTask(marks[i], &counter);
+        scheduler.WaitForCounter(&counter);
+    }) == Status::Ok);
+    const Parsed parsed = Parse(Written(recorder));
+    uint32_t next = 0, ends = 0, begins = 0;
+    uint64_t inTask = 0, ticks = 0;
+    for (const TraceRecord &record : parsed.rings.at(0)) {
+        const uint32_t kind = KindOf(record);
+        CHECK(record.words[0] >= ticks);
+        ticks = record.words[0];
+        next += kind == kTaskNext;
+        begins += kind == static_cast<uint32_t>(TraceKind::TaskBegin);
+        ends += kind == static_cast<uint32_t>(TraceKind::TaskEnd);
+        if (kind == static_cast<uint32_t>(TraceKind::TaskEnd))
+            CHECK((record.words[2] == inTask || record.words[2] == 0));  // or the main task
+        if (kind == kTaskNext || kind == static_cast<uint32_t>(TraceKind::TaskBegin))
+            inTask = record.words[2];
+    }
+    CHECK(next + ends == kTasks + 1);
+    CHECK(begins == ends);
+    CHECK(next >= kTasks / 2);
+}
+
+// Returns true if the recording has the end of a task with this name.
+bool HasEnd(Recorder &recorder, const std::string &name) {
+    const Parsed parsed = Parse(Written(recorder));
+    for (const auto &ring : parsed.rings) {
+        for (const TraceRecord &record : ring.second) {
+            const auto text = parsed.texts.find(record.words[3]);
+            if (KindOf(record) == static_cast<uint32_t>(TraceKind::TaskEnd) &&
+                text != parsed.texts.end() && text->second == name)
+                return true;
+        }
+    }
+    return false;
+}
+
+TEST_CASE("Recorder: the end of a task is there when its worker goes on with something else",
+          "[trace][recorder]") {
+    std::vector<unsigned char> memory(1 << 20);
+    Recorder recorder(memory.data(), memory.size());
+    SchedulerOptions options = test::Options(1);
+    options.recorder = &recorder;
+    options.idle = IdlePolicy::Spin;
+    test::Runner runner(options);
+    test::Marks inner(1), single(1);
+    bool isThere[2] = {};
+    test::Batch outer(1, [&](TaskScheduler &scheduler, uint32_t) {
+        scheduler.AddTasksAndWait(1, inner.Tasks(), test::Named("fused"));
+        isThere[0] = HasEnd(recorder, "fused");
+        Counter counter;
+        scheduler.AddTask(single[0], &counter, test::Named("single"));
+        scheduler.WaitForCounter(&counter);
+        isThere[1] = HasEnd(recorder, "single");
+    });
+    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    runner.scheduler.AddTasks(1, outer.Tasks(), nullptr, test::Named("outer"));
+    // the worker looks for work, and nothing happens any more
+    CHECK(test::SpinUntil([&] { return HasEnd(recorder, "outer"); }));
+    CHECK(isThere[0]);
+    CHECK(isThere[1]);
+    runner.scheduler.Stop();
+}
+
+TEST_CASE("Recorder: the end of a task comes before what follows from it", "[trace][recorder]") {
+    std::vector<unsigned char> memory(1 << 20);
+    Recorder recorder(memory.data(), memory.size());
+    SchedulerOptions options = test::Options(1);
+    options.recorder = &recorder;
+    test::Runner runner(options);
+    test::Marks last(1);
+    Counter counter;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        scheduler.IncrementCounter(&counter);
+        Counter waiters;
+        test::Batch waiter(
+            1, [&](TaskScheduler &waiting, uint32_t) { waiting.WaitForCounter(&counter); });
+        scheduler.AddTasks(1, waiter.Tasks(), &waiters);
+        scheduler.Yield();  // it waits now, and will not run `last` on top of itself
+        scheduler.AddTasks(1, last.Tasks(), &counter, test::Named("last"));
+        scheduler.DecrementCounter(&counter);
+        scheduler.WaitForCounter(&waiters);
+    }) == Status::Ok);
+    const Parsed parsed = Parse(Written(recorder));
+    uint64_t ended = 0, ready = 0, at = 0;
+    for (const TraceRecord &record : parsed.rings.at(0)) {
+        ++at;
+        const auto text = parsed.texts.find(record.words[3]);
+        if (KindOf(record) == static_cast<uint32_t>(TraceKind::TaskEnd) &&
+            text != parsed.texts.end() && text->second == "last")
+            ended = at;
+        if (KindOf(record) == static_cast<uint32_t>(TraceKind::Ready) &&
+            record.words[2] == reinterpret_cast<uintptr_t>(&counter))
+            ready = at;
+    }
+    CHECK(ended != 0);
+    CHECK(ready > ended);
+}
+
 TEST_CASE("Recorder: a full ring keeps the newest records", "[trace][recorder]") {
     constexpr uint32_t kSlots = 1 + 8;
     std::vector<unsigned char> memory(Recorder::LeastBytes(kSlots));

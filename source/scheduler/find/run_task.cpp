@@ -155,22 +155,17 @@ inline void RunSlice(Fiber *self) noexcept {
     const Task *next = begin;
     const Task *look = stopwatch.NextLook(begin, end);
     bool spent = false;
-    Task ended{};  // for TraceEnd
     Origin origin = kTraced ? OriginOf(claim) : Origin{};
-    origin.endsLater = true;
     do {
         const Task task = *next;
         if (kTraced) {
-            ended = task;
             origin.taskId = claim.taskId;
-            origin.follows = next != begin;
             claim.taskId += claim.taskId != 0;
         }
         claim.next = ++next;
         CallTask<kTraced>(self, taskScheduler, task, origin);
         if (WEFT_UNLIKELY(self->worker != worker || claim.first != first)) {
             // The task waited, and the rest of the claim went back to a lane then.
-            if (kTraced) TraceEnd(self, ended, origin);
             NoteFinished(self->worker, counter, 1);
             return;
         }
@@ -181,7 +176,6 @@ inline void RunSlice(Fiber *self) noexcept {
             look = stopwatch.NextLook(begin, end);
         }
     } while (NothingUrgent(scheduler, worker) || GoesOn(worker, self->level.ThePriority()));
-    if (kTraced) TraceEnd(self, ended, origin);
     NoteSlice(worker);
     if (!spent)
         // the time sets the size of the next claim

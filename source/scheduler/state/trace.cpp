@@ -7,6 +7,7 @@
 #include "scheduler/state/task_entry.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace weft::internal {
 
@@ -48,6 +49,7 @@ void Tell(Scheduler &scheduler, Worker *worker, TraceKind kind, TraceEvent &even
     event.kind = kind;
     event.worker = worker != nullptr ? worker->index : kAnyWorker;
     event.fiber = worker != nullptr ? worker->current->index : env::ThreadNumber();
+    if (worker != nullptr) TellKeptEnd(worker);
     if (scheduler.recording != nullptr) Record(*scheduler.recording, event);
     if (hooks.event == nullptr || (hooks.kinds & TraceHooks::Bit(kind)) == 0) return;
     if (worker == nullptr) {
@@ -89,18 +91,31 @@ void EmitNow(Scheduler &scheduler, Worker *worker, TraceKind kind, TraceEvent &e
 
 namespace {
 
-// The way for a recorder alone. `kind`: see TaskRecord.
-void RecordTask(Fiber *self, uint32_t kind, uint64_t ticks, const Task &task,
-                const Origin &origin) noexcept {
-    const Worker &worker = *self->worker;
+// The ways for a recorder alone. If the task before has just ended on this fiber, the begin gets
+// one record with that end.
+void RecordBegin(Fiber *self, uint64_t ticks, const Task &task, const Origin &origin) noexcept {
+    Worker &worker = *self->worker;
     const Scheduler &scheduler = *worker.scheduler;
-    if (scheduler.recording == nullptr) return;
+    const bool follows = worker.endedAt != 0 && worker.keptEnd.fiber == self->index;
+    if (!follows) TellKeptEnd(&worker);
+    worker.endedAt = 0;
     const race::Unwatched unwatched;
     // relaxed: written by this thread
     const char *const name = self->taskName.load(kRelaxed);
+    const uint32_t kind =
+        follows ? TraceRecords::kTaskNext : static_cast<uint32_t>(TraceKind::TaskBegin);
     scheduler.recording->rings[worker.index].Put(
         TaskRecord(kind, ticks, self->index, origin.stolenFrom,
                    FullTaskId(scheduler, origin.taskId), name, task.function));
+}
+
+void KeepEnd(Fiber *self, uint64_t ticks, const Task &task, const Origin &origin) noexcept {
+    Worker &worker = *self->worker;
+    TellKeptEnd(&worker);
+    worker.endedAt = ticks;
+    // relaxed: written by this thread
+    worker.keptEnd = {self->taskName.load(kRelaxed), task.function, origin.taskId,
+                      origin.stolenFrom, self->index};
 }
 
 TraceEvent EventOf(Fiber *self, uint64_t ticks, const Task &task, const Origin &origin) noexcept {
@@ -127,29 +142,33 @@ WEFT_NOINLINE void TellStackUse(Fiber *self, uint64_t ticks, const Task &task, c
 
 }  // namespace
 
-void TraceEnd(Fiber *self, const Task &task, const Origin &origin) noexcept {
-    if (self->worker->scheduler->trace->event == nullptr)
-        RecordTask(self, static_cast<uint32_t>(TraceKind::TaskEnd), self->worker->taskEnded, task,
-                   origin);
+void TellKeptEndNow(Worker *worker) noexcept {
+    const uint64_t ticks = std::exchange(worker->endedAt, 0);
+    const Scheduler &scheduler = *worker->scheduler;
+    if (scheduler.trace->event != nullptr || scheduler.recording == nullptr) return;
+    const KeptEnd &end = worker->keptEnd;
+    const race::Unwatched unwatched;
+    scheduler.recording->rings[worker->index].Put(
+        TaskRecord(static_cast<uint32_t>(TraceKind::TaskEnd), ticks, end.fiber, end.stolenFrom,
+                   FullTaskId(scheduler, end.taskId), end.name, end.function));
 }
 
 void TraceTask(Fiber *self, TraceKind kind, const Task &task, const Origin &origin,
                StackSample &sample) noexcept {
     Worker *const worker = self->worker;
     Scheduler &scheduler = *worker->scheduler;
-    const bool begins = kind == TraceKind::TaskBegin, follows = begins && origin.follows;
-    const uint64_t ticks = follows ? worker->taskEnded : env::Ticks();
-    worker->taskEnded = ticks;
+    const bool begins = kind == TraceKind::TaskBegin;
+    if (WEFT_UNLIKELY(worker->offCpu.MayHaveLost())) TellOffCpu(worker, env::Ticks());
+    const uint64_t ticks = begins && worker->endedAt != 0 ? worker->endedAt : env::Ticks();
     StackMeter *const meter = scheduler.options.stackMeter;
     if (WEFT_UNLIKELY(meter != nullptr) && !begins) TellStackUse(self, ticks, task, origin, sample);
-    if (scheduler.trace->event != nullptr) {
+    if (scheduler.trace->event == nullptr && scheduler.recording != nullptr) {
+        begins ? RecordBegin(self, ticks, task, origin) : KeepEnd(self, ticks, task, origin);
+    } else if (scheduler.trace->event != nullptr) {
         TraceEvent event = EventOf(self, ticks, task, origin);
         event.other = origin.stolenFrom;
         EmitNow(scheduler, worker, kind, event);
-    } else if (begins || !origin.endsLater) {
-        if (WEFT_UNLIKELY(worker->offCpu.MayHaveLost())) TellOffCpu(worker, ticks);
-        RecordTask(self, follows ? TraceRecords::kTaskNext : static_cast<uint32_t>(kind), ticks,
-                   task, origin);
+        worker->endedAt = begins ? 0 : ticks;
     }
     if (WEFT_UNLIKELY(meter != nullptr) && begins)
         // relaxed: written by this thread
@@ -168,6 +187,23 @@ uint64_t TakeIds(Scheduler &scheduler, uint32_t count) noexcept {
         const uint64_t low = first & kTaskIdMask;
         if ((low != 0 && low + count <= kTaskIdMask + 1) || count > kTaskIdMask) return first;
     }
+}
+
+// The way for a recorder alone.
+void RecordSubmit(Worker *worker, uint32_t count, const Task *tasks, uint64_t first,
+                  const Counter *counter, const Label &label) noexcept {
+    const Scheduler &scheduler = *worker->scheduler;
+    if (scheduler.recording == nullptr) return;
+    const uint64_t ticks = env::Ticks();
+    if (WEFT_UNLIKELY(worker->offCpu.MayHaveLost())) TellOffCpu(worker, ticks);
+    TellKeptEnd(worker);
+    const race::Unwatched unwatched;
+    TraceRing &ring = scheduler.recording->rings[worker->index];
+    const uint32_t fiber = worker->current->index;
+    ring.Put(TaskRecord(static_cast<uint32_t>(TraceKind::Submit), ticks, fiber, count, first,
+                        label.name, tasks[0].function));
+    ring.Put(MoreOfSubmit(ticks, fiber, label.TheLevel().ThePriority(), label.Stack(), counter,
+                          tasks[0].function));
 }
 
 }  // namespace
@@ -196,6 +232,10 @@ uint32_t TraceSubmit(Scheduler &scheduler, Worker *worker, uint32_t count, const
     const uint64_t first = NewTaskIds(scheduler, worker, count);
     if (StackMeter *const meter = scheduler.options.stackMeter)
         StackMeterAccess::NoteClass(*meter, label.name, tasks[0].function, label.Stack());
+    if (worker != nullptr && scheduler.trace->event == nullptr) {
+        RecordSubmit(worker, count, tasks, first, counter, label);
+        return static_cast<uint32_t>(first) & kTaskIdMask;
+    }
     Emit(scheduler, worker, TraceKind::Submit, [&](TraceEvent &event) {
         event.priority = label.TheLevel().ThePriority();
         event.stack = label.Stack();

@@ -45,11 +45,6 @@ struct Origin {
     Counter *counter;                  // counts the task; may be null
     uint32_t taskId;                   // what the queue has kept of its number
     uint32_t stolenFrom = kAnyWorker;  // the worker from which it was stolen
-    // The task begins at once after the end of another one, whose `endsLater` was set.
-    bool follows = false;
-    // Another task may follow at once. So a recorder gets one record for this end and that begin;
-    // if none follows, the caller calls TraceEnd.
-    bool endsLater = false;
 };
 
 /// Numbers of tasks. Each task of a run has its own, 64 bits wide; a queue keeps the lower
@@ -63,8 +58,31 @@ uint64_t FullTaskId(const Scheduler &scheduler, uint32_t id) noexcept;
 void TraceTask(Fiber *self, TraceKind kind, const Task &task, const Origin &origin,
                StackSample &sample) noexcept;
 
-/// Tells the end of a task whose `endsLater` was set, because no other task follows.
-void TraceEnd(Fiber *self, const Task &task, const Origin &origin) noexcept;
+/// The end of a task is kept back, because another task may begin at once: then both get one record
+/// and one time. Call this when the worker will do something else. Each other event does it, too.
+void TellKeptEndNow(Worker *worker) noexcept;
+inline void TellKeptEnd(Worker *worker) noexcept {
+    if (WEFT_UNLIKELY(worker->endedAt != 0)) TellKeptEndNow(worker);
+}
+
+/// Adds a WaitFrame to the fiber while this object exists: tasks of `counter` may run on top of it.
+class Awaits {
+public:
+    Awaits(Fiber *fiber, Counter *counter) noexcept
+        : m_fiber(fiber), m_frame{counter, fiber->waits} {
+        m_fiber->waits = &m_frame;
+    }
+    ~Awaits() {
+        m_fiber->waits = m_frame.outer;
+        TellKeptEnd(m_fiber->worker);
+    }
+    Awaits(const Awaits &) = delete;
+    Awaits &operator=(const Awaits &) = delete;
+
+private:
+    Fiber *m_fiber;
+    const WaitFrame m_frame;
+};
 
 /// Numbers the tasks, and tells that they are submitted. Returns what the queue keeps of the first
 /// number.

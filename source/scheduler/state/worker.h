@@ -37,6 +37,15 @@ struct PendingSwitch {
     Destination destination = Destination::None;
 };
 
+/// The end of a task, see trace.h.
+struct KeptEnd {
+    const char *name = nullptr;
+    TaskFunction function = nullptr;
+    uint32_t taskId = 0;
+    uint32_t stolenFrom = kAnyWorker;
+    uint32_t fiber = kAnyWorker;
+};
+
 /// Tasks that a worker has claimed and not started yet: a part of a slice, or one task.
 struct Claim {
     Task single{nullptr, nullptr};
@@ -177,8 +186,11 @@ struct alignas(kLineBytes) Worker {
     uint64_t runsLanes = 0;                  // lanes of the levels that it runs
     uint64_t batches = 0;                    // number of batches that this worker has submitted
     uint64_t taskIdNext = 0, taskIdEnd = 0;  // numbers of tasks for its submissions (trace.h)
-    uint64_t taskEnded = 0;                  // ticks, in the last TaskEnd
-    env::OffCpuWatch offCpu;                 // if events are traced
+    // The ticks of the last event, if that was the end of a task; otherwise 0. If only a recorder
+    // wants events, this end is not recorded yet, see trace.h.
+    uint64_t endedAt = 0;
+    KeptEnd keptEnd;
+    env::OffCpuWatch offCpu;  // if events are traced
     Aging aging;
     // A fiber has yielded: a task that has not begun comes next.
     bool taskBeforeReady = false;
