@@ -31,6 +31,7 @@ const palettes = {
         searching: '#e5695b',
         waking: '#ff9f1c',
         asleep: '#b489e0',
+        offCpu: '#d9cfa8',
         arrow: 'rgba(205,218,240,.55)',
         label: 'rgba(13,16,20,.72)',
         selection: 'rgba(120,170,255,.16)',
@@ -61,6 +62,7 @@ const palettes = {
         searching: '#cf4a3b',
         waking: '#d97706',
         asleep: '#8250c4',
+        offCpu: '#57503a',
         arrow: 'rgba(40,55,80,.5)',
         label: 'rgba(255,255,255,.8)',
         selection: 'rgba(40,100,220,.14)',
@@ -70,13 +72,14 @@ const palettes = {
 /// Patterns that tell names of the same colour apart, in the order in which they are used.
 const patterns = ['plain', 'stripes', 'dots'];
 
-/// The pattern of each kind of idleness.
+/// The pattern of each kind of idleness. No name has that of `offCpu`, which may lie in a task.
 const idlePatterns = {
     busy: 'plain',
     nothing: 'plain',
     searching: 'stripes',
     waking: 'dots',
     asleep: 'cross',
+    offCpu: 'lines',
 };
 
 module.exports = {palettes, patterns, idlePatterns};
