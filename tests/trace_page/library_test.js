@@ -149,7 +149,7 @@ test('stacks: the page knows what weft_trace prints', {skip: !program || !weftTr
     const recordings = {
         library: record(),
         written: written([65536, 524288]),
-        'of weft 0.4': written(null),
+        'of weft 0.3': written(null),
     };
     for (const [what, bytes] of Object.entries(recordings)) {
         const a = weft.analyse(weft.read(bytes));

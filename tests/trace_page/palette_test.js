@@ -119,6 +119,7 @@ for (const theme of ['dark', 'light']) {
                 `the path on ${ground}: ${contrast(colours.accent, colours[ground])}`,
             );
         }
+        assert.ok(contrast(colours.offCpu, colours.lane) >= 4.5, 'off the processor');
         for (const colour of tasks)
             assert.ok(
                 contrast(colour, colours.lane) >= 2.5,
@@ -136,5 +137,6 @@ for (const theme of ['dark', 'light']) {
         );
         assert.ok(Math.abs(luminance(rgb(colours.busy)) - luminance(rgb(colours.nothing))) > 0.1);
         assert.equal(new Set(patterns).size, patterns.length);
+        assert.ok(!patterns.includes(idlePatterns.offCpu), 'it may lie in a task');
     });
 }
