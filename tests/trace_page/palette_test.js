@@ -98,9 +98,10 @@ test('the measure of differences agrees with published values', () => {
 for (const theme of ['dark', 'light']) {
     const {tasks, ...colours} = palettes[theme];
     for (const sight in sights) {
-        test(`${theme}: any two colours of tasks differ, ${sight}`, () => {
-            for (const one of tasks)
-                for (const other of tasks) {
+        test(`${theme}: any two colours in bars of tasks differ, ${sight}`, () => {
+            const inBars = [...tasks, colours.offCpu];
+            for (const one of inBars)
+                for (const other of inBars) {
                     if (one <= other) continue;
                     const d = difference(lab(seen(rgb(one), sight)), lab(seen(rgb(other), sight)));
                     assert.ok(d >= 12, `${one} and ${other}: ${d.toFixed(1)}`);

@@ -1,5 +1,6 @@
 // The colours of the page, for dark and light. Colours of tasks were chosen so that any two of them
-// differ for normal sight and for the three kinds of colour blindness (tests/trace_page checks it).
+// differ for normal sight and for the three kinds of colour blindness, and each of them differs from
+// that of times off the processor (tests/trace_page checks it).
 // There are more names than colours, so names that come later have a pattern, too. Nothing on the
 // page is told by colour alone.
 'use strict';
@@ -31,7 +32,7 @@ const palettes = {
         searching: '#e5695b',
         waking: '#ff9f1c',
         asleep: '#b489e0',
-        offCpu: '#d9cfa8',
+        offCpu: '#f4f4f4',
         arrow: 'rgba(205,218,240,.55)',
         label: 'rgba(13,16,20,.72)',
         selection: 'rgba(120,170,255,.16)',
@@ -62,7 +63,7 @@ const palettes = {
         searching: '#cf4a3b',
         waking: '#d97706',
         asleep: '#8250c4',
-        offCpu: '#57503a',
+        offCpu: '#1c1c1c',
         arrow: 'rgba(40,55,80,.5)',
         label: 'rgba(255,255,255,.8)',
         selection: 'rgba(40,100,220,.14)',

@@ -214,12 +214,9 @@ class Timeline {
         const isDense = end - begin > (this.width - LEFT) / 2;
         if (!isDense && row.track < analysis.slots) this.drawGaps(row);
         if (tracks[row.track].kind === 'thread') this.drawThreadWaits(row, begin, end);
-        if (isDense) {
-            this.drawDense(row, begin, end);
-        } else {
-            this.drawSlices(row, begin, end);
-            this.drawOffs(row);
-        }
+        if (isDense) this.drawDense(row, begin, end);
+        else this.drawSlices(row, begin, end);
+        this.drawOffs(row);
         return end - begin;
     }
 
