@@ -1,8 +1,7 @@
 // The colours of the page, for dark and light. Colours of tasks were chosen so that any two of them
-// differ for normal sight and for the three kinds of colour blindness, and each of them differs from
-// that of times off the processor (tests/trace_page checks it).
-// There are more names than colours, so names that come later have a pattern, too. Nothing on the
-// page is told by colour alone.
+// differ for normal sight and for the three kinds of colour blindness, and from the colour of times
+// off the processor (tests/trace_page checks it). There are more names than colours, so names that
+// come later have a pattern, too. Nothing on the page is told by colour alone.
 'use strict';
 
 const palettes = {
