@@ -161,7 +161,8 @@ local unitTests = { "support", "platform", "containers", "core", "scheduler", "s
 if weft.hasTopology then table.insert(unitTests, "topology") end
 
 if testProgram("unit_tests", unitTests) then
-    files { "samples/frame_loop/**.cpp", "bench/frame/*.cpp", "bench/bodies.cpp", "bench/rounds.cpp", "bench/trace/*.cpp" }
+    files { "samples/frame_loop/**.cpp", "bench/frame/*.cpp", "bench/bodies.cpp", "bench/rounds.cpp", "bench/trace/*.cpp",
+            "bench/machine/what_if/recorded_work.cpp" }
     removefiles { "samples/frame_loop/main.cpp", "bench/frame/main.cpp", "bench/trace/main.cpp", "bench/trace/export_html.cpp" }
     includedirs { "samples", "bench" }
     if not isMsvc then

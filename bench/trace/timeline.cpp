@@ -347,6 +347,7 @@ private:
                 Enter(slot, key, event.ns);
             }
         }
+        if (event.kind == TraceKind::OffCpu) return m_fibers[key];  // belongs to the next event
         state.afterDeadline = state.afterDeadline &&
                               (event.kind == TraceKind::Ready || event.kind == TraceKind::Wake);
         if (event.kind != TraceKind::Unpark) {

@@ -177,6 +177,7 @@ TEST_CASE(
     "[timeline]") {
     test::WrittenRecording file(2);
     file.Add(1, 1, TraceKind::Wake, 7, 0);
+    file.Add(0, 2, TraceKind::OffCpu, kThreadStack, 500);
     file.Add(0, 2, TraceKind::Park, kThreadStack);
     file.Add(0, 3, TraceKind::Unpark, kThreadStack);
     file.Add(0, 4, TraceKind::Park, kThreadStack);
@@ -200,6 +201,7 @@ TEST_CASE("waits that end by their deadline", "[timeline]") {
     file.Wait(0, 2, 5, 0x91);
     file.Switch(0, 2, 5, 6);
     file.Add(0, 8, TraceKind::Deadline, 6);
+    file.Add(0, 9, TraceKind::OffCpu, 6, 500);
     file.Ready(0, 9, 6, 5, 0x91);
     file.Switch(0, 10, 6, 5);
     file.Resume(0, 11, 5, 0x91);

@@ -7,7 +7,7 @@ const weft = {
     ...require('../../bench/trace/page/analysis.js'),
 };
 const {Writer, Kind, NONE} = require('./writer.js');
-const {simulate, chance, STAGES, SIDE} = require('./simulate.js');
+const {simulate, preempt, chance, STAGES, SIDE} = require('./simulate.js');
 
 const analyse = writer => weft.analyse(weft.read(writer.bytes()));
 // The slices of a track: [name, begin, end].
@@ -29,7 +29,7 @@ const rowOf = (rows, text) => rows.find(row => row.text === text);
 
 // What holds for each analysis, whatever the recording.
 function checkInvariants(analysis) {
-    const {slices, sliceStart, tasks, waits, parks, frames} = analysis;
+    const {slices, sliceStart, tasks, waits, parks, offs, offStart, frames} = analysis;
     for (let track = 0; track < analysis.tracks.length; ++track) {
         for (let i = sliceStart[track]; i < sliceStart[track + 1]; ++i) {
             assert.equal(slices.track[i], track);
@@ -57,6 +57,13 @@ function checkInvariants(analysis) {
         );
     for (let i = 0; i < parks.count; ++i)
         assert.ok(parks.woken[i] >= parks.begin[i] && parks.woken[i] <= parks.end[i]);
+    for (let track = 0; track < analysis.tracks.length; ++track) {
+        for (let i = offStart[track]; i < offStart[track + 1]; ++i) {
+            assert.equal(offs.track[i], track);
+            assert.ok(offs.end[i] > offs.begin[i]);
+            if (i > offStart[track]) assert.ok(offs.begin[i] >= offs.end[i - 1]);
+        }
+    }
     for (const frame of frames) {
         const path = analysis.criticalPath(frame.index);
         let at = frame.begin;
@@ -184,8 +191,8 @@ test('wake and unpark: asleep, being woken, searching, nothing to do', () => {
         [100, 1200, 1500, 0],
     );
     assert.deepEqual(a.idle(0, 3000), [
-        {track: 0, busy: 3000, nothing: 0, searching: 0, waking: 0, asleep: 0},
-        {track: 1, busy: 400, nothing: 2000, searching: 100, waking: 300, asleep: 200},
+        {track: 0, busy: 3000, nothing: 0, searching: 0, waking: 0, asleep: 0, offCpu: 0},
+        {track: 1, busy: 400, nothing: 2000, searching: 100, waking: 300, asleep: 200, offCpu: 0},
     ]);
 });
 
@@ -486,7 +493,7 @@ test('stacks: the most that the tasks of a name used, and advice', () => {
         'not measured': [0, large, ''],
     });
     assert.equal(a.byName(1000, 2000)[0].stackBytes, 2 * KiB, 'of the tasks that begin then');
-    // a file of weft 0.4
+    // a file of weft 0.3
     const old = analyse(withStacks(null, ...list));
     assert.equal(rowOf(old.byName(), 'deep').stackBytes, 48 * KiB + 1);
     for (const row of old.byName()) {
@@ -515,6 +522,142 @@ test('stacks: a measurement belongs to the innermost task of its fiber', () => {
         for (let i = 0; i < 3; ++i) used.set(a.tasks.number[i], a.tasks.stackBytes[i]);
         assert.deepEqual([1, 2, 3].map(number => used.get(number)), [5000, 0, 4000]);
     }
+});
+
+test('off the processor: the cause of a late frame, and not its task', () => {
+    const w = new Writer({workers: 1});
+    const us = 1000;
+    let t = 100;
+    for (let frame = 0; frame < 20; ++frame) {
+        const [number, fiber, off] = [frame + 1, 1, frame === 7 ? 60 * us : 0];
+        w.put(1, Kind.Frame, t, {fiber: 7, other: frame});
+        w.submit(1, t + us, {fiber: 7, first: number, name: 'work', counter: 0x30});
+        w.put(1, Kind.Wait, t + 2 * us, {fiber: 7, a: 0x30});
+        w.begin(0, t + 3 * us, {fiber, number, name: 'work'});
+        t += 33 * us + off;
+        if (off) w.put(0, Kind.OffCpu, t, {fiber, other: off});
+        w.end(0, t, {fiber, number, name: 'work'});
+        w.put(0, Kind.Ready, t + us, {fiber, other: NONE, a: 0x30});
+        w.put(1, Kind.Resume, t + 2 * us, {fiber: 7, a: 0x30});
+        t += 3 * us;
+    }
+    const a = analyse(w);
+    checkInvariants(a);
+    const late = a.frames.findIndex(frame => frame.number === 8);
+    const {cause, rows} = a.explain(late);
+    assert.equal(cause.text, 'a thread was preempted, or blocked in the system');
+    assert.deepEqual([cause.ns, cause.usual, cause.extra], [60 * us, 0, 60 * us]);
+    assert.equal(rowOf(rows, 'work').ns, 30 * us);
+    const [work] = a.byName();
+    assert.deepEqual([work.p50, work.max, work.total], [30 * us, 30 * us, 600 * us]);
+    const {begin, end} = a.frames[late];
+    const [worker] = a.idle(begin, end);
+    assert.deepEqual([worker.busy, worker.offCpu], [30 * us, 60 * us]);
+    const task = a.tasks.number.indexOf(8);
+    assert.equal(a.tasks.offCpu[task], 60 * us);
+    assert.equal(a.tasks.offCpu.reduce((sum, ns) => sum + ns), 60 * us);
+});
+
+test('off the processor: in several parts, without a task, longer than known, at first', () => {
+    const w = new Writer({workers: 2});
+    w.put(2, Kind.Frame, 0, {fiber: 9, other: 1});
+    w.submit(2, 1000, {fiber: 9, first: 10, name: 'a'});
+    w.put(0, Kind.Unpark, 2000, {fiber: 5});
+    w.put(0, Kind.OffCpu, 12000, {fiber: 5, other: 4000}); // while it looked for work
+    w.begin(0, 12000, {fiber: 5, number: 10, name: 'a'});
+    w.put(0, Kind.OffCpu, 20000, {fiber: 5, other: 5000});
+    w.submit(0, 20000, {fiber: 5, first: 11, name: 'b'});
+    w.put(0, Kind.OffCpu, 30000, {fiber: 5, other: 99000}); // at most since the event before
+    w.end(0, 30000, {fiber: 5, number: 10, name: 'a'});
+    w.put(0, Kind.OffCpu, 30000, {fiber: 5, other: 500}); // no time has passed
+    w.put(0, Kind.Frame, 31000, {fiber: 5, other: 2});
+    w.put(1, Kind.OffCpu, 3000, {fiber: 6, other: 99000}); // its first event
+    w.put(1, Kind.Park, 3000, {fiber: 6});
+    const a = analyse(w);
+    checkInvariants(a);
+    assert.deepEqual(slicesOf(a, 0), [['a', 12000, 15000]]);
+    const thread = a.tracks.findIndex(track => track.kind === 'thread');
+    assert.deepEqual(stepsOf(a, a.criticalPath(1)), [
+        ['host code', thread, 0, 1000],
+        ['start', 0, 1000, 8000],
+        ['offCpu', 0, 8000, 12000],
+        ['a', 0, 12000, 15000],
+        ['offCpu', 0, 15000, 20000],
+        ['offCpu', 0, 20000, 30000],
+        ['dispatch', 0, 30000, 31000],
+    ]);
+    const offs = [0, 1, 2, 3].map(i => [a.offs.track[i], a.offs.begin[i], a.offs.task[i] >= 0]);
+    assert.deepEqual(offs, [
+        [0, 8000, false],
+        [0, 15000, true],
+        [0, 20000, true],
+        [1, 0, false],
+    ]);
+    assert.equal(a.offs.count, 4);
+    assert.deepEqual(
+        a.idle(0, 31000).map(row => [row.busy, row.offCpu]),
+        [
+            [3000, 19000],
+            [0, 3000],
+        ],
+    );
+    assert.deepEqual([7999, 8000, 11999, 12000].map(time => a.offAt(0, time)), [-1, 0, 0, -1]);
+});
+
+test('off the processor: in a task on top of another one, and in a wait until a deadline', () => {
+    const w = new Writer({workers: 1});
+    const [fiber, outer, inner] = [1, {fiber: 1, number: 1, name: 'a'}, {fiber: 1, number: 2}];
+    w.begin(0, 100, outer);
+    w.begin(0, 200, inner);
+    w.put(0, Kind.OffCpu, 300, {fiber, other: 40});
+    w.end(0, 300, inner);
+    w.put(0, Kind.OffCpu, 400, {fiber, other: 30});
+    w.put(0, Kind.Wait, 400, {fiber, a: 0x10, name: 'a'});
+    w.put(0, Kind.FiberSwitch, 410, {fiber, other: NONE});
+    w.put(0, Kind.Deadline, 5010, {fiber: 0xffffff});
+    w.put(0, Kind.OffCpu, 5020, {fiber: 0xffffff, other: 5});
+    w.put(0, Kind.Ready, 5020, {fiber: 0xffffff, other: 1, a: 0x10, name: 'a'});
+    w.put(0, Kind.FiberSwitch, 5100, {fiber: 0xffffff, other: 1});
+    w.put(0, Kind.OffCpu, 5150, {fiber, other: 20});
+    w.put(0, Kind.Resume, 5150, {fiber, a: 0x10, name: 'a'});
+    w.put(0, Kind.Frame, 5200, {fiber, other: 1});
+    w.end(0, 5200, outer);
+    const a = analyse(w);
+    checkInvariants(a);
+    const run = [1, 2].map(number => a.tasks.run[a.tasks.number.indexOf(number)]);
+    const off = [1, 2].map(number => a.tasks.offCpu[a.tasks.number.indexOf(number)]);
+    // a: 100 + 70 before its wait, and 30 + 50 after it
+    assert.deepEqual([run, off], [
+        [250, 60],
+        [50, 40],
+    ]);
+    assert.deepEqual(stepsOf(a, a.criticalPath(0)).slice(-5), [
+        ['timer', 0, 400, 5020],
+        ['resume', 0, 5020, 5100],
+        ['a', 0, 5100, 5130],
+        ['offCpu', 0, 5130, 5150],
+        ['a', 0, 5150, 5200],
+    ]);
+});
+
+test('simulated frames: what a thread was off its processor is no time of a task', () => {
+    const plain = analyse(simulate({frames: 10, workers: 6}).writer);
+    const cut = preempt(simulate({frames: 10, workers: 6}).writer, 1);
+    const a = analyse(cut);
+    checkInvariants(a);
+    checkInvariants(analyse(cut.joinTasks()));
+    assert.equal(a.tasks.count, plain.tasks.count);
+    assert.ok(a.offs.count > 500, `${a.offs.count} times`);
+    for (let i = 0; i < a.tasks.count; ++i)
+        assert.ok(Math.abs(a.tasks.run[i] + a.tasks.offCpu[i] - plain.tasks.run[i]) < 1e-3);
+    const {begin, end} = plain;
+    a.idle(begin, end).forEach((row, track) => {
+        let sum = 0;
+        for (let i = a.offStart[track]; i < a.offStart[track + 1]; ++i)
+            sum += a.offs.end[i] - a.offs.begin[i];
+        assert.ok(sum > 0 && Math.abs(row.offCpu - sum) < 1e-3, `${row.offCpu}, ${sum}`);
+        assert.ok(row.busy < plain.idle(begin, end)[track].busy);
+    });
 });
 
 test('percentiles', () => {

@@ -11,7 +11,8 @@ const weft = {
     ...require('../../bench/trace/page/reader.js'),
     ...require('../../bench/trace/page/analysis.js'),
 };
-const {Writer} = require('./writer.js');
+const {Writer, Kind, NONE} = require('./writer.js');
+const {simulate, preempt} = require('./simulate.js');
 const program = process.env.WEFT_TRACE_PAGE;
 const weftTrace = process.env.WEFT_TRACE;
 const FRAMES = 30;
@@ -110,17 +111,21 @@ test('a run of the library: each task, wait and frame', {skip: !program}, () => 
     assert.ok(others.length <= 1, `${others}`); // the counter of the task "frames" has no name
 });
 
-// What `weft_trace` prints of stacks, by names without spaces: {bytes, size, advice}.
-function stacksOf(bytes) {
+// What `weft_trace` prints of a recording.
+function printed(bytes) {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'weft-trace-page-'));
-    let text = '';
     try {
         const file = path.join(folder, 'run.weft');
         fs.writeFileSync(file, bytes);
-        text = execFileSync(weftTrace, [file], {encoding: 'utf8'});
+        return execFileSync(weftTrace, [file], {encoding: 'utf8'});
     } finally {
         fs.rmSync(folder, {recursive: true});
     }
+}
+
+// What it prints of stacks, by names without spaces: {bytes, size, advice}.
+function stacksOf(bytes) {
+    const text = printed(bytes);
     const stacks = {};
     const table = /^tasks \(us\).*\n((?:.+\n)*)/m.exec(text)[1];
     for (const [, name, used, size] of table.matchAll(
@@ -149,15 +154,15 @@ test('stacks: the page knows what weft_trace prints', {skip: !program || !weftTr
     const recordings = {
         library: record(),
         written: written([65536, 524288]),
-        'of weft 0.4': written(null),
+        'of weft 0.3': written(null),
     };
     for (const [what, bytes] of Object.entries(recordings)) {
         const a = weft.analyse(weft.read(bytes));
-        const printed = stacksOf(bytes);
+        const stacks = stacksOf(bytes);
         const rows = a.byName().filter(row => !row.isCall);
         for (const row of rows) {
             const text = `${what}, ${row.text}`;
-            const {used, size, advice} = printed[row.text];
+            const {used, size, advice} = stacks[row.text];
             assert.ok(Math.abs(used - row.stackBytes / 1024) < 0.051, text); // it is rounded
             const of = row.stackBytes > 0 ? row.ofBytes / 1024 : 0;
             assert.equal(Number(size), of, text);
@@ -167,5 +172,111 @@ test('stacks: the page knows what weft_trace prints', {skip: !program || !weftTr
         assert.equal(measured, what === 'library' ? rows.length : 4, what);
         const advised = rows.filter(row => a.stackAdvice(row)).length;
         assert.equal(advised > 0, what === 'written', what);
+    }
+});
+
+// A frame in which a thread sleeps. Its worker is off its processor between the deadline and the
+// release, and just before it parks, after it was woken.
+function sleepingFrame() {
+    const w = new Writer({workers: 2});
+    w.put(0, Kind.Unpark, 50, {fiber: 0xffffff});
+    w.begin(0, 100, {fiber: 1, number: 1, name: 'sleeper'});
+    w.put(0, Kind.Frame, 1000, {fiber: 1, other: 0});
+    w.put(0, Kind.Wait, 200e3, {fiber: 1, a: 0x10, name: 'sleeper'});
+    w.put(0, Kind.FiberSwitch, 210e3, {fiber: 1, other: NONE});
+    w.put(0, Kind.Deadline, 900e3, {fiber: 0xffffff});
+    w.put(0, Kind.OffCpu, 950e3, {fiber: 0xffffff, other: 50e3});
+    w.put(0, Kind.Ready, 950e3, {fiber: 0xffffff, other: 1, a: 0x10, name: 'sleeper'});
+    w.put(0, Kind.FiberSwitch, 960e3, {fiber: 0xffffff, other: 1});
+    w.put(0, Kind.Resume, 970e3, {fiber: 1, a: 0x10, name: 'sleeper'});
+    w.put(0, Kind.Frame, 1000e3, {fiber: 1, other: 1});
+    w.submit(0, 1010e3, {fiber: 1, first: 2, name: 'work', counter: 0x20});
+    w.put(1, Kind.Satisfied, 1005e3, {fiber: 0xffffff});
+    w.put(0, Kind.Wake, 1020e3, {fiber: 1, other: 1});
+    w.put(1, Kind.OffCpu, 1030e3, {fiber: 0xffffff, other: 5e3});
+    w.put(1, Kind.Park, 1030e3, {fiber: 0xffffff});
+    w.put(0, Kind.Wait, 1040e3, {fiber: 1, a: 0x20, name: 'sleeper'});
+    w.put(0, Kind.FiberSwitch, 1050e3, {fiber: 1, other: NONE});
+    w.put(1, Kind.Unpark, 1300e3, {fiber: 0xffffff});
+    w.begin(1, 1310e3, {fiber: 3, number: 2, name: 'work'});
+    w.put(1, Kind.OffCpu, 1400e3, {fiber: 3, other: 60e3});
+    w.end(1, 1400e3, {fiber: 3, number: 2, name: 'work'});
+    w.put(1, Kind.Ready, 1410e3, {fiber: 3, other: 1, a: 0x20, name: 'sleeper'});
+    w.put(0, Kind.FiberSwitch, 1420e3, {fiber: 0xffffff, other: 1});
+    w.put(0, Kind.Resume, 1430e3, {fiber: 1, a: 0x20, name: 'sleeper'});
+    w.put(0, Kind.Frame, 1500e3, {fiber: 1, other: 2});
+    w.end(0, 1510e3, {fiber: 1, number: 1, name: 'sleeper'});
+    return w.bytes();
+}
+
+const near = (a, b, most, text) => assert.ok(Math.abs(a - b) <= most, `${text}: ${a} and ${b}`);
+const sumOf = (list, value) => list.reduce((sum, one) => sum + value(one), 0);
+
+test('off the processor: the page says what weft_trace prints', {skip: !weftTrace}, () => {
+    const frames = {frames: 12, workers: 3};
+    const recordings = {
+        'simulated frames': preempt(simulate(frames).writer, 5).bytes(),
+        'the same in fewer records': preempt(simulate(frames).writer.joinTasks(), 6).bytes(),
+        'a frame that sleeps': sleepingFrame(),
+    };
+    if (program) recordings.library = record();
+    if (process.env.WEFT_RECORDING)
+        recordings.WEFT_RECORDING = fs.readFileSync(process.env.WEFT_RECORDING);
+    for (const [what, bytes] of Object.entries(recordings)) {
+        const text = printed(bytes);
+        const a = weft.analyse(weft.read(bytes));
+        assert.deepEqual(a.recording.problems, []);
+
+        // workers: shares of the time since the start of the run
+        const percent = ns => (100 * ns) / a.end;
+        const idle = a.idle(0, a.end);
+        const workers = [...text.matchAll(/^worker (\d+)((?: +[\d.]+%){5})$/gm)];
+        assert.equal(workers.length, a.recording.workers);
+        for (const [, worker, values] of workers) {
+            const [busy, searching, asleep, , offCpu] = values.match(/[\d.]+/g).map(Number);
+            const row = idle[worker];
+            const of = `${what}, worker ${worker}`;
+            near(busy, percent(row.busy), 0.11, `${of}, busy`);
+            near(offCpu, percent(row.offCpu), 0.11, `${of}, off CPU`);
+            const rest = percent(row.nothing + row.searching + row.waking + row.asleep);
+            near(searching + asleep, rest, 0.21, `${of}, not busy`);
+            assert.ok(what === 'library' || offCpu > 0, of);
+        }
+
+        // tasks: microseconds
+        const row = /^(\S+) +(\d+) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+) .*$/gm;
+        const table = /^tasks \(us\).*\n((?:.+\n)*)/m.exec(text)[1];
+        for (const [, name, count, ...times] of table.matchAll(row)) {
+            const one = a.byName().find(other => other.text === name && !other.isCall);
+            const of = `${what}, ${name}`;
+            assert.equal(one.count, Number(count), of);
+            near(times[0], one.total / 1e3, 0.06 + 0.001 * one.count, `${of}, total`);
+            ['p50', 'p99', 'max'].forEach((key, i) =>
+                near(times[i + 1], one[key] / 1e3, 0.1, `${of}, ${key}`),
+            );
+        }
+
+        // the longest frames: milliseconds of a cause on the critical path
+        const gaps = {
+            'a thread was preempted, or blocked in the system': 'offCpu',
+            'a worker slept although there was work': 'asleep',
+            'a worker was being woken': 'waking', // also other threads, unlike the page
+            'a deadline': 'timer',
+        };
+        const late =
+            /^ +frame (\d+) took ([\d.]+) ms: (.*?), ([\d.]+) ms(?: \(usually ([\d.]+)\))?/gm;
+        const causes = [];
+        for (const [, number, ms, cause, onPath, usual] of text.matchAll(late)) {
+            const {index} = a.frames.find(frame => frame.number === Number(number));
+            near(ms, a.frames[index].duration / 1e6, 6e-4, `${what}, frame ${number}`);
+            if (gaps[cause] === undefined || (what === 'library' && cause !== weft.GAPS.offCpu))
+                continue;
+            causes.push(gaps[cause]);
+            const found = a.explain(index).rows.find(other => other.gap === gaps[cause]);
+            near(onPath, found.ns / 1e6, 6e-4, `${what}, frame ${number}, ${cause}`);
+            if (usual) near(usual, found.usual / 1e6, 6e-4, `${what}, frame ${number}, usual`);
+        }
+        if (what === 'simulated frames') assert.ok(causes.includes('offCpu'), text);
+        if (what === 'a frame that sleeps') assert.deepEqual(causes, ['timer', 'waking'], text);
     }
 });

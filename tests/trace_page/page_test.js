@@ -112,11 +112,12 @@ test('title, figures, frames, path, idle times and tasks are there', () =>
                 'searching, something could begin',
                 'being woken',
                 'asleep, something could begin',
+                'off CPU: preempted, or blocked in the system',
             ],
         );
         const parts = idle.reduce((sum, row) => sum + parseFloat(row[2]), 0);
         assert.ok(Math.abs(parts - 100) < 0.5, `${parts} %`);
-        assert.equal(await tab.evaluate(`document.querySelectorAll('#idle .account').length`), 8);
+        assert.equal(await tab.evaluate(`document.querySelectorAll('#idle .parts').length`), 8);
         const tasks = await rowsOf(tab, 'tasks');
         assert.equal(tasks.length, STAGES.length + 2);
         const animate = tasks.find(row => row[0] === 'animate');
@@ -526,6 +527,97 @@ test('stacks: a column, advice, and the details of a task', async () => {
         await tab.call(() => weft.page.choose(1));
         assert.deepEqual(await stacks(), [['deep', '2.0 of 64 KiB']]);
     });
+});
+
+test('off the processor: timeline, what the mouse says, details, sums, legend, help', async () => {
+    const w = new Writer({workers: 2});
+    const fiber = 5;
+    const ms = 1e6;
+    w.submit(2, 0.1 * ms, {fiber: 9, first: 1, count: 2, name: 'show', counter: 0x10});
+    w.begin(0, 0.2 * ms, {fiber, number: 1, name: 'show'});
+    w.put(0, Kind.OffCpu, 12 * ms, {fiber, other: 9.95 * ms});
+    w.end(0, 14 * ms, {fiber, number: 1, name: 'show'});
+    w.put(0, Kind.OffCpu, 18 * ms, {fiber, other: 3 * ms}); // between two tasks
+    w.put(0, Kind.Frame, 20 * ms, {fiber, other: 0});
+    w.begin(1, 0.2 * ms, {fiber: 6, number: 2, name: 'show'});
+    w.end(1, 5 * ms, {fiber: 6, number: 2, name: 'show'});
+    const url = save('off_cpu.html', w.bytes(), {title: 'Off the processor'});
+    const offCpu = theme => require('../../bench/trace/page/palette.js').palettes[theme].offCpu;
+    for (const scheme of ['dark', 'light']) {
+        await withPage(url, {scheme, height: 1000}, async tab => {
+            const countOf = async () => {
+                const seen = await coloursOf(tab, 'timeline');
+                return new Map(seen).get(parseInt(offCpu(scheme).slice(1), 16)) || 0;
+            };
+            assert.ok((await countOf()) > 5000, 'pixels of times off the processor');
+            // also where there are more slices than pixels
+            const dense = await tab.call(() => {
+                const {timeline, theme} = weft.page;
+                const {offs} = weft.page.analysis;
+                const g = timeline.g;
+                g.clearRect(0, 0, timeline.width, timeline.height);
+                const {sliceStart} = weft.page.analysis;
+                timeline.drawDense(timeline.rows[0], sliceStart[0], sliceStart[1]);
+                const x = timeline.xOf((offs.begin[0] + offs.end[0]) / 2) * timeline.ratio;
+                const y = (timeline.rows[0].y + 5) * timeline.ratio;
+                return {seen: [...g.getImageData(x, y, 1, 1).data], rgb: theme.offCpuRgb};
+            });
+            assert.deepEqual(dense.seen.slice(0, 3), dense.rgb);
+            await tab.call(() => weft.page.drawAll());
+            await tab.screenshot(path.join(out, `off_cpu_${scheme}.png`));
+            if (scheme === 'light') return;
+
+            const place = await placeOf(tab, 'timeline');
+            const at = async (row, time) => {
+                const {x, y} = await tab.call(
+                    (index, ns) => {
+                        const {timeline} = weft.page;
+                        return {x: timeline.xOf(ns), y: timeline.rows[index].y + 8};
+                    },
+                    row,
+                    time,
+                );
+                await tab.drag(place.left + x, place.left + x, place.top + y); // a click
+                return [await text(tab, 'tip'), await text(tab, 'details')];
+            };
+            const [tip, details] = await at(0, 8 * ms);
+            assert.equal(
+                tip,
+                'show\noff the processor 9.95 ms\nran 3.85 ms\nworker 0\n' +
+                    'preempted, or blocked in the system',
+            );
+            assert.match(details, /Ran 3\.85 ms; from begin to end 13\.80 ms\./);
+            assert.match(details, /Off the processor 9\.95 ms\./);
+            assert.match((await at(0, 13 * ms))[0], /^show\n.*\noff the processor 9\.95 ms\n/s);
+            const [between] = await at(0, 17 * ms);
+            assert.match(between, /^off the processor 3\.00 ms\nworker 0\n/);
+            assert.equal(await tab.evaluate('weft.page.timeline.chosenTask'), -1);
+            const [other, otherDetails] = await at(1, 3 * ms);
+            assert.match(other, /^show\n/);
+            assert.doesNotMatch(other + otherDetails, /off the processor/i);
+
+            const sums = await rowsOf(tab, 'idle-sums');
+            const name = 'off CPU: preempted, or blocked in the system';
+            assert.deepEqual(sums[5].slice(0, 2), [name, '12.95 ms']);
+            const workers = await tab.call(() =>
+                [...document.querySelectorAll('#idle .account')].map(row =>
+                    [...row.children].map(cell => cell.textContent),
+                ),
+            );
+            // the frame is the recording: 19.9 ms
+            assert.deepEqual(workers, [
+                ['', '', 'busy', 'off CPU'],
+                ['worker 0', '', '19.3 %', '65.1 %'],
+                ['worker 1', '', '24.1 %', '0.0 %'],
+            ]);
+            assert.match(await text(tab, 'legend'), /off CPU: preempted/);
+            const [longest] = await rowsOf(tab, 'path');
+            const lost = 'a thread was preempted, or blocked in the system';
+            assert.deepEqual(longest.slice(0, 2), [lost, '12.95 ms']);
+            await tab.key('?');
+            assert.match(await text(tab, 'help'), /“Off CPU”: the system took the processor/);
+        });
+    }
 });
 
 test('recordings that are cut, overwritten, empty or none say so', async () => {

@@ -98,9 +98,10 @@ test('the measure of differences agrees with published values', () => {
 for (const theme of ['dark', 'light']) {
     const {tasks, ...colours} = palettes[theme];
     for (const sight in sights) {
-        test(`${theme}: any two colours of tasks differ, ${sight}`, () => {
-            for (const one of tasks)
-                for (const other of tasks) {
+        test(`${theme}: any two colours in bars of tasks differ, ${sight}`, () => {
+            const inBars = [...tasks, colours.offCpu];
+            for (const one of inBars)
+                for (const other of inBars) {
                     if (one <= other) continue;
                     const d = difference(lab(seen(rgb(one), sight)), lab(seen(rgb(other), sight)));
                     assert.ok(d >= 12, `${one} and ${other}: ${d.toFixed(1)}`);
@@ -119,6 +120,7 @@ for (const theme of ['dark', 'light']) {
                 `the path on ${ground}: ${contrast(colours.accent, colours[ground])}`,
             );
         }
+        assert.ok(contrast(colours.offCpu, colours.lane) >= 4.5, 'off the processor');
         for (const colour of tasks)
             assert.ok(
                 contrast(colour, colours.lane) >= 2.5,
@@ -136,5 +138,6 @@ for (const theme of ['dark', 'light']) {
         );
         assert.ok(Math.abs(luminance(rgb(colours.busy)) - luminance(rgb(colours.nothing))) > 0.1);
         assert.equal(new Set(patterns).size, patterns.length);
+        assert.ok(!patterns.includes(idlePatterns.offCpu), 'it may lie in a task');
     });
 }

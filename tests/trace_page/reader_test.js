@@ -25,6 +25,7 @@ function small() {
     w.put(2, Kind.Attach, 115, {fiber: 72});
     w.put(1, Kind.Frame, 120, {fiber: 5, other: 42});
     w.put(1, Kind.CounterName, 130, {fiber: 5, a: 0x6000, name: 'walkers'});
+    w.put(1, Kind.OffCpu, 135, {fiber: 5, other: 4000});
     return w;
 }
 const eventsOf = recording =>
@@ -42,7 +43,7 @@ test('all fields of a whole recording', () => {
     const recording = weft.read(small().bytes());
     assert.deepEqual(recording.problems, []);
     assert.equal(recording.isWhole, true);
-    assert.equal(recording.count, 16);
+    assert.equal(recording.count, 17);
     assert.equal(recording.workers, 2);
     assert.equal(recording.rings.length, 4);
     assert.equal(recording.fibers, 72);
@@ -75,12 +76,13 @@ test('all fields of a whole recording', () => {
         name: 'walk',
     });
     assert.equal(events[12].name, 'function 0x402000');
+    assert.deepEqual([events[16].kind, events[16].other], [Kind.OffCpu, 4000]);
     assert.equal(recording.priority[recording.order[0]], 6);
     const wait = [...recording.order].find(i => recording.kind[i] === Kind.Wait);
     assert.notEqual(recording.counter[recording.order[0]], recording.counter[wait]);
     assert.deepEqual(
         events.map(event => event.time),
-        [10, 20, 30, 40, 50, 60, 65, 70, 80, 90, 95, 100, 110, 115, 120, 130],
+        [10, 20, 30, 40, 50, 60, 65, 70, 80, 90, 95, 100, 110, 115, 120, 130, 135],
     );
 });
 
@@ -151,7 +153,7 @@ test('unknown sections and unknown kinds of records are skipped', () => {
         bytes.subarray(64),
     ]);
     const recording = weft.read(more);
-    assert.equal(recording.count, 16);
+    assert.equal(recording.count, 17);
     assert.deepEqual(recording.problems, ['1 records are of a kind that this page does not know.']);
 });
 
@@ -167,7 +169,7 @@ test('a header of a later version that is longer', () => {
     longer.writeUInt32LE(96, 12);
     const recording = weft.read(longer);
     assert.deepEqual(recording.problems, []);
-    assert.equal(recording.count, 16);
+    assert.equal(recording.count, 17);
     assert.equal(recording.largeStackBytes, 2 ** 33);
 });
 
@@ -186,7 +188,7 @@ test('the sizes of stacks, which older files lack', () => {
     const wrong = bytes.slice();
     wrong[13] = 0xff;
     assert.deepEqual(sizesIn(weft.read(wrong)), [0, 0]);
-    assert.equal(weft.read(wrong).count, 16);
+    assert.equal(weft.read(wrong).count, 17);
 });
 
 test('what is no recording is refused', () => {
@@ -365,7 +367,7 @@ test('names that are missing are shown as addresses', () => {
     // turns the section of the name into one of an unknown kind
     new DataView(bytes.buffer, bytes.byteOffset).setUint32(64, 77, true);
     const recording = weft.read(bytes);
-    assert.equal(recording.count, 16);
+    assert.equal(recording.count, 17);
     assert.match(recording.problems.join(), /1 names are missing/);
     assert.match(recording.names.join(), /name 0x7f0000001000/);
     assert.equal(NONE, 0xffffffff);

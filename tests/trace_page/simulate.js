@@ -220,4 +220,25 @@ function simulate({
     return {writer, truth, end: now};
 }
 
-module.exports = {simulate, chance, STAGES, SIDE};
+/// Says of the workers of a recording that they were off their processors, before about each fifth
+/// event: for a part of the time since the event before, or for longer than this. `most`: at most
+/// so many nanoseconds are told.
+function preempt(writer, seed, most = Infinity) {
+    for (let ring = 0; ring < writer.workers; ++ring) {
+        const records = [];
+        writer.rings[ring].forEach((record, i, all) => {
+            const since = i > 0 ? Number(record.ticks - all[i - 1].ticks) : 0; // a tick is 1 ns
+            const isTold = since > 2 && chance(seed, ring, i) < 0.2;
+            // its own sleep does not count; CONTINUES belongs to the record before it
+            if (isTold && record.kind !== Kind.Unpark && record.kind !== 64) {
+                const ns = Math.floor(Math.min(most, since * 1.1 * chance(seed, ring, i, 1)));
+                records.push({...record, kind: Kind.OffCpu, other: ns, a: 0n, b: 0n});
+            }
+            records.push(record);
+        });
+        writer.rings[ring] = records;
+    }
+    return writer;
+}
+
+module.exports = {simulate, preempt, chance, STAGES, SIDE};

@@ -6,7 +6,7 @@ const TASK_NEXT = 63; // a task has ended, and the next one begins at once
 
 class Writer {
     /// `capacity`: how many records a ring keeps. Without `stacks`, the sizes of small and large
-    /// stacks, the header is that of weft 0.4.
+    /// stacks, the header is that of weft 0.3.
     constructor({
         workers = 2,
         attached = 0,

@@ -2,10 +2,13 @@
 #include "frame/description.h"
 #include "machine/what_if/commands.h"
 #include "machine/what_if/subjects.h"
+#include "trace/timeline.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdio>
+#include <utility>
 
 namespace machine {
 
@@ -73,6 +76,56 @@ FrameTimes TruthOf(Subject &subject, const WhatIf &whatIf, const Change &change,
     return MeansOf(means, whatIf.MiddleFrames());
 }
 
+// Returns the recording as if all workers had been off their processors for 1 ms in the middle of
+// each frame.
+trace::Recording Interrupted(trace::Recording recording) {
+    constexpr int64_t kOffNs = 1000000;
+    std::vector<int64_t> middles;
+    for (const trace::Frame &frame : trace::BuildTimeline(recording).frames)
+        middles.push_back(frame.begin + frame.Length() / 2);
+    const auto countBefore = [&](int64_t ns) {
+        return std::lower_bound(middles.begin(), middles.end(), ns) - middles.begin();
+    };
+    std::vector<std::ptrdiff_t> told(recording.rings.size());
+    std::vector<trace::Event> events;
+    for (trace::Event event : recording.events) {
+        const std::ptrdiff_t count = countBefore(event.ns);
+        const std::ptrdiff_t since = count - std::exchange(told[event.ring], count);
+        event.ns += count * kOffNs;
+        // the sleep of a worker does not count
+        if (since > 0 && event.ring < recording.Slots() && event.kind != weft::TraceKind::Unpark) {
+            trace::Event off{};
+            off.ns = event.ns;
+            off.fiber = event.fiber;
+            off.ring = event.ring;
+            off.other = static_cast<uint32_t>(since * kOffNs);
+            off.kind = weft::TraceKind::OffCpu;
+            events.push_back(off);
+        }
+        events.push_back(event);
+    }
+    recording.events.swap(events);
+    recording.until += countBefore(recording.until) * kOffNs;
+    for (trace::Ring &ring : recording.rings) {
+        if (ring.until != trace::kUnknown) ring.until += countBefore(ring.until) * kOffNs;
+    }
+    return recording;
+}
+
+// A prediction is the same if the workers were off their processors, and so is what it is compared
+// with.
+void CheckInterrupted(const trace::Recording &content, const WhatIfOptions &options,
+                      const WhatIfTable &table, Checked &checked) {
+    const WhatIf whatIf(Interrupted(content), options);
+    const WhatIfTable found = RunAll(whatIf, {});
+    const double middle = ErrorOf(found.rows[0].middle, table.rows[0].middle);
+    const double recorded = found.recorded.middle / table.recorded.middle - 1;
+    const bool holds = std::abs(middle) <= 0.01 && std::abs(recorded) <= kTolerance;
+    ++(holds ? checked.passed : checked.failed);
+    std::printf("workers off their processors: frame %+.1f%%, recorded frame %+.1f%%%s\n",
+                100 * middle, 100 * recorded, holds ? "" : "  FAILED");
+}
+
 bool CheckSubject(Subject &subject, WhatIfOptions options, Checked &checked) {
     const std::vector<unsigned char> file = subject.Record();
     trace::Recording content;
@@ -100,6 +153,7 @@ bool CheckSubject(Subject &subject, WhatIfOptions options, Checked &checked) {
         }
         Compare(row, trueRows.back(), table.rows[0], trueRows[0], checked);
     }
+    CheckInterrupted(content, options, table, checked);
     return true;
 }
 

@@ -39,7 +39,7 @@ struct Stretch {
 
 struct FrameGraph {
     std::vector<uint32_t> frames;    ///< numbers of the frames whose times count
-    double recordedNs = 0;           ///< the mean time of these frames
+    double recordedNs = 0;           ///< the mean time of these frames, on the processor
     std::vector<uint32_t> counters;  ///< their values at the beginning
     std::vector<GraphJob> jobs;
     std::vector<GraphBatch> batches;

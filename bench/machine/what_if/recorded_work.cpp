@@ -51,6 +51,7 @@ struct Fiber {
 struct Running {
     int64_t since = kUnknown;  // it computes; kUnknown: it does not
     int64_t calls = 0;         // what the scheduler took of this time
+    int64_t offCpu = 0;        // how much of this time its thread was off its processor
     uint64_t inlineOf = 0;     // it has just waited for this counter, or run tasks of it inline
 };
 
@@ -59,6 +60,7 @@ public:
     explicit Builder(const trace::Recording &recording)
         : m_recording(recording), m_costs(EstimateCosts(recording)) {
         m_afterDeadline.resize(recording.rings.size());
+        m_lastNs.resize(recording.rings.size(), recording.from);
     }
 
     RecordedWork Build() {
@@ -118,15 +120,24 @@ private:
     void Pause(uint32_t index, int64_t ns) {
         Running &running = m_running[index];
         const int64_t since = std::exchange(running.since, kUnknown);
-        const int64_t calls = std::exchange(running.calls, 0);
+        const int64_t others = running.calls + running.offCpu;
+        running.calls = running.offCpu = 0;
         if (since == kUnknown || ns <= since) return;
         RecordedStep step{Kind::Compute, since, ns};
-        step.ns = std::max<int64_t>(ns - since - calls, 0);
+        step.ns = std::max<int64_t>(ns - since - others, 0);
         m_work.jobs[index].steps.push_back(step);
     }
     void Continue(uint32_t index, int64_t ns) {
         m_running[index].since = ns;
-        m_running[index].calls = 0;
+        m_running[index].calls = m_running[index].offCpu = 0;
+    }
+    // The thread of the worker was off its processor before `event`, at most since its event before
+    // (`before`).
+    void LoseCpu(uint32_t index, int64_t before, const Event &event) {
+        Running &running = m_running[index];
+        if (running.since == kUnknown) return;
+        const int64_t most = event.ns - std::max(before, running.since);
+        running.offCpu += std::clamp<int64_t>(event.other, 0, std::max<int64_t>(most, 0));
     }
 
     // Adds a step that takes no time.
@@ -149,9 +160,11 @@ private:
         Running &running = m_running[index];
         const bool goesOn = running.inlineOf != 0 && running.inlineOf == counter &&
                             !job.steps.empty() && job.steps.back().kind == Kind::Wait &&
-                            running.since != kUnknown && ns - running.since <= kBetweenNs;
+                            running.since != kUnknown &&
+                            ns - running.since - running.offCpu <= kBetweenNs;
         if (goesOn) {
             running.since = kUnknown;
+            running.offCpu = 0;
             RecordedWait &wait = m_work.waits[job.steps.back().index];
             wait.isOver = false;
             wait.ready = kUnknown;
@@ -252,6 +265,11 @@ private:
 
     void OnSlot(const Event &event) {
         Fiber &fiber = m_fibers[KeyOf(event.fiber, event.ring)];
+        const int64_t before = std::exchange(m_lastNs[event.ring], event.ns);
+        if (event.kind == TraceKind::OffCpu) {
+            if (!fiber.stack.empty()) LoseCpu(fiber.stack.back(), before, event);
+            return;
+        }
         const bool wasAfterDeadline = m_afterDeadline[event.ring];
         m_afterDeadline[event.ring] =
             event.kind == TraceKind::Deadline ||
@@ -375,6 +393,7 @@ private:
     std::unordered_map<uint32_t, Fiber> m_fibers;  // by key
     std::map<uint32_t, Fiber> m_threads;           // by their number
     std::vector<bool> m_afterDeadline;             // by ring
+    std::vector<int64_t> m_lastNs;                 // of the last event, by ring
 };
 
 }  // namespace

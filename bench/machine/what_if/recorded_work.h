@@ -1,6 +1,6 @@
 // What each task and thread of a recording did, as a list of steps: it computed, submitted tasks,
 // waited, changed a counter. The time that the scheduler itself took is left out, as far as the
-// events tell.
+// events tell, and the time that a thread was off its processor.
 #pragma once
 
 #include "trace/trace_file.h"
@@ -24,7 +24,7 @@ struct RecordedStep {
     };
     Kind kind;
     int64_t begin, end;
-    int64_t ns = 0;  ///< Compute: without the time of the scheduler
+    int64_t ns = 0;  ///< Compute: without the time of the scheduler, and off the processor
     uint32_t index = kNone;
     uint32_t value = 0;
     uint64_t counter = 0;

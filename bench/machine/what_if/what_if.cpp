@@ -88,6 +88,18 @@ void WhatIf::FindPlace(const trace::Recording &recording, const trace::Timeline 
 
 namespace {
 
+// Returns how long threads were off their processors on the critical paths of these frames, per
+// frame. A replay leaves this out.
+double MeanOffCpu(const trace::Timeline &timeline, const std::vector<uint32_t> &numbers) {
+    int64_t sum = 0;
+    for (const trace::Frame &frame : timeline.frames) {
+        if (std::find(numbers.begin(), numbers.end(), frame.number) == numbers.end()) continue;
+        for (const trace::PathPart &part : trace::CriticalPath(timeline, frame))
+            sum += part.idle == trace::Idle::OffCpu ? part.end - part.begin : 0;
+    }
+    return static_cast<double>(sum) / static_cast<double>(numbers.size());
+}
+
 // Takes a frame by itself if it does not overlap with others. Otherwise takes it with some of those
 // after it, and one before and after these, whose times do not count.
 FrameGraph CutAround(const trace::Timeline &timeline, const RecordedWork &work,
@@ -127,6 +139,7 @@ void WhatIf::ChooseFrames(const trace::Timeline &timeline, const RecordedWork &w
         if (i >= middle && m_middle != 0 && m_frames[0].frames.size() > 1) break;
         FrameGraph graph = CutAround(timeline, work, chosen[i], i < middle ? kTogether : 1);
         if (graph.driver == kNone) continue;
+        graph.recordedNs -= MeanOffCpu(timeline, graph.frames);
         if (i < middle) ++m_middle;
         m_frames.push_back(std::move(graph));
         ran.push_back(chosen[i]);

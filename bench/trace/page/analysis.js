@@ -66,12 +66,13 @@ const GAPS = {
     dispatch: 'between two tasks of a worker',
     asleep: 'the worker was asleep',
     waking: 'the worker was being woken',
+    offCpu: 'a thread was preempted, or blocked in the system',
     timer: 'waited for a deadline',
     call: 'blocking call, not begun',
     unknown: 'not recorded',
 };
 const LARGE_STACK = 4; // a bit beside the priority of a submission
-const IDLE = ['busy', 'nothing', 'searching', 'waking', 'asleep'];
+const IDLE = ['busy', 'nothing', 'searching', 'waking', 'asleep', 'offCpu'];
 
 class Analysis {
     constructor(recording) {
@@ -85,8 +86,10 @@ class Analysis {
             'slices',
             'waits',
             'parks',
+            'offs',
             'sliceStart',
             'parkStart',
+            'offStart',
             'begin',
             'end',
             'submissions',
@@ -168,28 +171,41 @@ class Analysis {
     }
 
     /// Calls visit(what, begin, end) for the parts of a time in which the track runs nothing:
-    /// asleep, waking, or `what`.
+    /// asleep, waking, off its processor ('offCpu'), or `what`.
     splitGap(track, begin, end, what, visit) {
-        const {parks, parkStart} = this;
+        const {parks, parkStart, offs, offStart} = this;
+        const parkEnd = parkStart[track + 1];
+        const offEnd = offStart[track + 1];
+        let park = upperBound(parks.end, begin, parkStart[track], parkEnd);
+        let off = upperBound(offs.end, begin, offStart[track], offEnd);
         let at = begin;
-        if (track < this.slots) {
-            const from = parkStart[track];
-            const to = parkStart[track + 1];
-            for (
-                let i = upperBound(parks.end, begin, from, to);
-                i < to && parks.begin[i] < end;
-                ++i
-            ) {
-                const b = Math.max(parks.begin[i], at);
-                const e = Math.min(parks.end[i], end);
-                const woken = Math.min(Math.max(parks.woken[i], b), e);
-                if (b > at) visit(what, at, b);
-                if (woken > b) visit('asleep', b, woken);
-                if (e > woken) visit('waking', woken, e);
-                at = Math.max(at, e);
+        const add = (part, from, to) => {
+            const b = Math.max(from, at);
+            const e = Math.min(to, end);
+            if (e <= b) return;
+            if (b > at) visit(what, at, b);
+            visit(part, b, e);
+            at = e;
+        };
+        while (at < end && (park < parkEnd || off < offEnd)) {
+            const offBegin = off < offEnd ? offs.begin[off] : Infinity;
+            const parkBegin = park < parkEnd ? parks.begin[park] : Infinity;
+            if (Math.min(offBegin, parkBegin) >= end) break;
+            if (offBegin < parkBegin) {
+                add('offCpu', offBegin, offs.end[off++]);
+            } else {
+                add('asleep', parkBegin, parks.woken[park]);
+                add('waking', parks.woken[park], parks.end[park++]);
             }
         }
         if (end > at) visit(what, at, end);
+    }
+    /// Returns the time off the processor of the track at this time, or -1.
+    offAt(track, time) {
+        const {offs, offStart} = this;
+        const last = offStart[track + 1];
+        const off = upperBound(offs.end, time, offStart[track], last);
+        return off < last && offs.begin[off] <= time ? off : -1;
     }
 
     /// Walks back from a time on a track. Each slice began after the later of two things: what it
@@ -379,7 +395,7 @@ class Analysis {
 
     /// Returns what each worker and attached thread did between the two times, in nanoseconds:
     /// busy; nothing could begin; searching, although something could begin; being woken; asleep,
-    /// although something could begin.
+    /// although something could begin; off its processor.
     idle(from, to) {
         const rows = [];
         for (let track = 0; track < this.slots; ++track) rows.push(this.idleOf(track, from, to));
@@ -387,10 +403,10 @@ class Analysis {
     }
     idleOf(track, from, to) {
         const {slices, supply} = this;
-        const row = {track, busy: 0, nothing: 0, searching: 0, waking: 0, asleep: 0};
+        const row = {track, busy: 0, nothing: 0, searching: 0, waking: 0, asleep: 0, offCpu: 0};
         const visit = (what, begin, end) => {
-            if (what === 'waking') {
-                row.waking += end - begin;
+            if (what === 'waking' || what === 'offCpu') {
+                row[what] += end - begin;
                 return;
             }
             const some = supply.within(begin, end);

@@ -41,6 +41,7 @@ function runText(page, task) {
         `Began at ${begin} on ${page.label(tasks.beginTrack[task])},`,
         `ended on ${page.label(tasks.endTrack[task])}.`,
     ];
+    if (tasks.offCpu[task] > 0) parts.push(`Off the processor ${timeText(tasks.offCpu[task])}.`);
     if (tasks.stackBytes[task] > 0) {
         const size = page.analysis.stackSizeOf(task);
         parts.push(`Used ${stackText(tasks.stackBytes[task], size)} of stack.`);
@@ -99,10 +100,24 @@ function sliceText(page, slice) {
     ];
     const lines = [page.taskName(task) + (isCall ? ' (blocking call)' : ''), times.join(', ')];
     if (tasks.waited[task] > 0) lines.push(`waited ${timeText(tasks.waited[task])}`);
+    if (tasks.offCpu[task] > 0) lines.push(`off the processor ${timeText(tasks.offCpu[task])}`);
     if (tasks.queued[task] >= 0) lines.push(`queued ${timeText(tasks.queued[task])}`);
     lines.push(page.label(track) + (track < slots ? `, fiber ${tasks.fiber[task]}` : ''));
     if (page.timeline.onPath[slice]) lines.push('on the critical path');
     return lines.join('\n');
 }
 
-module.exports = {showDetails, sliceText};
+/// Returns what a time off the processor says beside the mouse.
+function offText(page, off) {
+    const {offs, tasks} = page.analysis;
+    const task = offs.task[off];
+    const lines = [`off the processor ${timeText(offs.end[off] - offs.begin[off])}`];
+    if (task >= 0) {
+        lines.unshift(page.taskName(task));
+        lines.push(`ran ${timeText(tasks.run[task])}`);
+    }
+    lines.push(page.label(offs.track[off]), 'preempted, or blocked in the system');
+    return lines.join('\n');
+}
+
+module.exports = {showDetails, sliceText, offText};

@@ -33,6 +33,11 @@ function patternTile(pattern, colour) {
             g.moveTo(x, 0);
             g.lineTo(x + 8, 8);
         }
+    if (pattern === 'lines')
+        for (const y of [1, 5]) {
+            g.moveTo(0, y);
+            g.lineTo(8, y);
+        }
     g.stroke();
     if (pattern === 'dots')
         for (const [x, y] of [
@@ -54,7 +59,7 @@ class Theme {
         this.tiles = {};
         this.tileUrls = {};
         const on = isDark ? 'rgba(10,12,16,.6)' : 'rgba(255,255,255,.6)';
-        for (const pattern of ['stripes', 'dots', 'cross']) {
+        for (const pattern of ['stripes', 'dots', 'cross', 'lines']) {
             this.tiles[pattern] = patternTile(pattern, on);
             this.tileUrls[pattern] = `url(${this.tiles[pattern].toDataURL()})`;
         }
@@ -62,6 +67,7 @@ class Theme {
         ranked.forEach((name, i) => this.rank.set(name, i));
         this.rgb = this.colours.tasks.map(channels);
         this.hostRgb = channels(this.colours.host);
+        this.offCpuRgb = channels(this.colours.offCpu);
     }
     /// Sets the variables that page.css uses.
     apply(root) {

@@ -1,7 +1,7 @@
 // Mouse, keys and buttons of the page.
 'use strict';
 const {$, make, put, row} = require('./dom.js');
-const {sliceText} = require('./details.js');
+const {sliceText, offText} = require('./details.js');
 const {idleTexts} = require('./tables.js');
 const {Timeline} = require('./timeline.js');
 
@@ -35,6 +35,10 @@ const explanations = [
     '“Usual” is the median over all frames. “Could begin” counts tasks that were submitted and ' +
         'have not begun, and fibers that were released and have not continued, also if they are ' +
         'bound to another worker.',
+    '“Off CPU”: the system took the processor away from a thread, to run another thread or ' +
+        'because the thread was blocked in a call of the system. This is no part of the time that ' +
+        'a task ran. The recording says for how long, but not when between two events: it is ' +
+        'shown before the second one. Only Linux with glibc tells it.',
 ];
 
 /// Connects the page to the mouse, the keys and its buttons.
@@ -82,6 +86,8 @@ function listenToTimeline(page, canvas) {
         const isClick = drag !== null && !drag.hasMoved;
         drag = null;
         if (!isClick) return;
+        const off = timeline.offAt(event.clientX, event.clientY);
+        if (off >= 0) return page.chooseTask(page.analysis.offs.task[off]);
         const slice = timeline.sliceAt(event.clientX, event.clientY);
         page.chooseTask(slice >= 0 ? page.analysis.slices.task[slice] : -1);
     });
@@ -119,6 +125,8 @@ function showTip(event, text, picture) {
 }
 
 function showTimelineTip(page, event) {
+    const off = page.timeline.offAt(event.clientX, event.clientY);
+    if (off >= 0) return showTip(event, offText(page, off));
     const slice = page.timeline.sliceAt(event.clientX, event.clientY);
     const text = slice >= 0 ? sliceText(page, slice) : gapText(page, event);
     if (text) showTip(event, text);

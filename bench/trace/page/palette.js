@@ -1,7 +1,7 @@
 // The colours of the page, for dark and light. Colours of tasks were chosen so that any two of them
-// differ for normal sight and for the three kinds of colour blindness (tests/trace_page checks it).
-// There are more names than colours, so names that come later have a pattern, too. Nothing on the
-// page is told by colour alone.
+// differ for normal sight and for the three kinds of colour blindness, and from the colour of times
+// off the processor (tests/trace_page checks it). There are more names than colours, so names that
+// come later have a pattern, too. Nothing on the page is told by colour alone.
 'use strict';
 
 const palettes = {
@@ -31,6 +31,7 @@ const palettes = {
         searching: '#e5695b',
         waking: '#ff9f1c',
         asleep: '#b489e0',
+        offCpu: '#f4f4f4',
         arrow: 'rgba(205,218,240,.55)',
         label: 'rgba(13,16,20,.72)',
         selection: 'rgba(120,170,255,.16)',
@@ -61,6 +62,7 @@ const palettes = {
         searching: '#cf4a3b',
         waking: '#d97706',
         asleep: '#8250c4',
+        offCpu: '#1c1c1c',
         arrow: 'rgba(40,55,80,.5)',
         label: 'rgba(255,255,255,.8)',
         selection: 'rgba(40,100,220,.14)',
@@ -70,13 +72,14 @@ const palettes = {
 /// Patterns that tell names of the same colour apart, in the order in which they are used.
 const patterns = ['plain', 'stripes', 'dots'];
 
-/// The pattern of each kind of idleness.
+/// The pattern of each kind of idleness. No name has that of `offCpu`, which may lie in a task.
 const idlePatterns = {
     busy: 'plain',
     nothing: 'plain',
     searching: 'stripes',
     waking: 'dots',
     asleep: 'cross',
+    offCpu: 'lines',
 };
 
 module.exports = {palettes, patterns, idlePatterns};

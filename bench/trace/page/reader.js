@@ -36,14 +36,15 @@ const Kind = {
     Frame: 20,
     CounterName: 21,
     StackUse: 22,
+    OffCpu: 23,
 };
-const KINDS = 23;
+const KINDS = 24;
 const TASK_NEXT = 63; // a task has ended, and the next one begins at once
 // bits of a record's kind
 const CONTINUES = 64;
 const IS_FUNCTION = 128;
 const NONE = 0xffffffff; // in `other`: no worker, no fiber
-const HEADER_BYTES = 64; // of weft 0.4, which did not say how large stacks are
+const HEADER_BYTES = 64; // of weft 0.3, which did not say how large stacks are
 const HEADER_WITH_STACKS = 80;
 const RECORD_BYTES = 32;
 const MOST_TEXT = 255;

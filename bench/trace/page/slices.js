@@ -1,9 +1,12 @@
-// Turns the events of a recording into slices, tasks, waits and the times in which workers sleep.
+// Turns the events of a recording into slices, tasks, waits, and the times in which workers sleep
+// or are off their processors.
 //
 // Times are nanoseconds since the start of the run. A *track* is a row of the timeline: first the
 // workers, then the slots for attached threads, then the external threads and those for blocking
 // calls. A *slice* is a time in which a track runs a certain task without interruption. Slices of a
-// track do not overlap. Results are columns, as the events of a recording are.
+// track do not overlap. A thread is *off its processor* if the system has preempted or blocked it.
+// A slice ends there, and another one of the same task begins after it. Results are columns, as the
+// events of a recording are.
 //
 // The beginning of a recording may be overwritten, and its end may be missing. So a task may end
 // without a begin, and a fiber may seem to run a task whose end was lost. Each place below that
@@ -173,6 +176,7 @@ class Builder {
             queued: Float64Array,
             stolenFrom: Uint32Array,
             stackBytes: Uint32Array, // that it has used; 0: not measured
+            offCpu: Float64Array, // how long its thread was off its processor
         });
         this.slices = new Table({
             task: Int32Array,
@@ -206,6 +210,12 @@ class Builder {
             woken: Float64Array,
             by: Int32Array,
         });
+        this.offs = new Table({
+            track: Uint16Array,
+            begin: Float64Array,
+            end: Float64Array,
+            task: Int32Array, // that ran then; -1: none
+        });
         this.frames = [];
         this.counterNames = new Map(); // {time, name} by counter, by time
         this.stacks = new Map(); // tasks of each fiber, the innermost last
@@ -213,6 +223,7 @@ class Builder {
         this.open = new Int32Array(this.trackCount).fill(-1);
         this.freeSince = new Float64Array(this.trackCount).fill(-Infinity);
         this.parkedAt = new Float64Array(this.trackCount).fill(NaN);
+        this.lastTime = new Float64Array(this.trackCount).fill(NaN); // of the event before
         this.callsOnly = this.tracks.map(track => track.kind === 'calls');
         this.seen = new Uint8Array(this.trackCount);
         this.hasLost = false; // something happened whose cause was not recorded
@@ -240,7 +251,8 @@ class Builder {
                 this.dueReadies.add(i);
                 return;
             }
-            if (kind[j] !== Kind.Ready && kind[j] !== Kind.Wake && kind[j] !== Kind.Submit) return;
+            const others = [Kind.Ready, Kind.Wake, Kind.Submit, Kind.OffCpu];
+            if (!others.includes(kind[j])) return;
         }
     }
 
@@ -420,7 +432,11 @@ class Builder {
                 case Kind.StackUse:
                     this.stackUse(i, fiber);
                     break;
+                case Kind.OffCpu:
+                    this.offCpu(i, track, time[i]);
+                    break;
             }
+            this.lastTime[track] = time[i];
         }
         this.finish();
         return this;
@@ -439,6 +455,28 @@ class Builder {
         const task = stack.length ? stack[stack.length - 1] : -1;
         if (task >= 0 && tasks.number[task] === recording.task[i])
             tasks.stackBytes[task] = recording.other[i];
+    }
+
+    // It is known for how long the thread was off its processor since its event before, but not
+    // when. It is shown at the end of this time.
+    offCpu(i, track, time) {
+        const {recording, slices, tasks, offs} = this;
+        const before = this.lastTime[track];
+        const first = Math.min(0, recording.time[recording.order[0]]); // of all threads
+        const since = Number.isNaN(before) ? first : before;
+        const begin = Math.max(since, time - recording.other[i]);
+        if (!(time > begin)) return;
+        const open = this.open[track];
+        const task = open < 0 ? -1 : slices.task[open];
+        const off = offs.add();
+        offs.track[off] = track;
+        offs.begin[off] = begin;
+        offs.end[off] = time;
+        offs.task[off] = task;
+        if (task < 0) return;
+        tasks.offCpu[task] += time - begin;
+        this.closeSlice(track, Math.max(begin, slices.begin[open]));
+        this.openSlice(track, task, time, Start.Continue);
     }
 
     taskBegin(i, track, fiber, time) {
@@ -684,6 +722,7 @@ class Builder {
         });
         this.sortByTrack(slices, 'sliceStart', i => slices.end[i] > slices.begin[i]);
         this.sortByTrack(this.parks, 'parkStart', () => true);
+        this.sortByTrack(this.offs, 'offStart', () => true);
         this.frames.sort((a, b) => a.end - b.end);
     }
     // Puts the rows of each track next to each other. They were added in the order of time.

@@ -17,6 +17,7 @@ const idleTexts = {
     searching: 'searching, something could begin',
     waking: 'being woken',
     asleep: 'asleep, something could begin',
+    offCpu: 'off CPU: preempted, or blocked in the system',
 };
 
 const small = text => make('span', {className: 'figures'}, text);
@@ -78,8 +79,10 @@ function causeTexts(page, frame) {
 function pathRow(page, one, frame) {
     const {cause, knowsUsual} = page.explained;
     const isGap = one.gap !== null;
-    const colour = isGap ? page.theme.colours.waking : page.theme.colourOf(one.name);
-    const pattern = isGap ? 'stripes' : page.theme.patternOf(one.name);
+    const gapColour = one.gap === 'offCpu' ? 'offCpu' : 'waking';
+    const colour = isGap ? page.theme.colours[gapColour] : page.theme.colourOf(one.name);
+    const gapPattern = one.gap === 'offCpu' ? idlePatterns.offCpu : 'stripes';
+    const pattern = isGap ? gapPattern : page.theme.patternOf(one.name);
     const part = one.ns / Math.max(1, frame.duration);
     const sign = one.extra >= 0 ? '+' : '−';
     const isCause = one === cause && knowsUsual && one.extra > 0;
@@ -137,7 +140,9 @@ function showIdle(page) {
     let when = frame.isAll ? 'the recording' : `frame ${frame.number}`;
     if (range) when = `the selection (${timeText(to - from)})`;
     $('idle-title').textContent = `What each worker did in ${when}`;
-    put($('idle'), ...rows.slice(0, MOST_WORKERS).map(one => idleBar(page, one, length)));
+    const head = ['', '', 'busy', 'off CPU'].map(text => make('span', {}, text));
+    const bars = rows.slice(0, MOST_WORKERS).map(one => idleBar(page, one, length));
+    put($('idle'), make('div', {className: 'account heads'}, ...head), ...bars);
     const all = length * Math.max(1, rows.length);
     const lines = IDLE.map(reason => {
         const sum = rows.reduce((total, one) => total + one[reason], 0);
@@ -157,8 +162,10 @@ function idleBar(page, one, length) {
         parts.append(part);
     }
     const label = make('span', {}, page.label(one.track));
-    const busy = make('span', {title: 'busy'}, percentText(one.busy / length));
-    return make('div', {className: 'account'}, label, parts, busy);
+    const percents = ['busy', 'offCpu'].map(reason =>
+        make('span', {title: idleTexts[reason]}, percentText(one[reason] / length)),
+    );
+    return make('div', {className: 'account'}, label, parts, ...percents);
 }
 
 // ---- tasks by name

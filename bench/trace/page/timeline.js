@@ -21,7 +21,7 @@ function findGaps(analysis) {
         const ends = [];
         const reasons = [];
         const add = (what, begin, end) => {
-            if (end - begin < LEAST_GAP) return;
+            if (end - begin < LEAST_GAP || what === 'offCpu') return; // see drawOffs
             const some = supply.within(begin, end) > 0.3 * (end - begin);
             if (what !== 'waking' && !some) return;
             begins.push(begin);
@@ -135,6 +135,12 @@ class Timeline {
         return next;
     }
 
+    /// Returns the time off the processor at a place of the window, or -1.
+    offAt(clientX, clientY) {
+        const row = this.rowAt(clientY);
+        return row === undefined ? -1 : this.analysis.offAt(row.track, this.timeAt(clientX));
+    }
+
     /// Draws all of it. Returns how many slices were looked at.
     draw(theme, frame, frames) {
         const {g, width, ratio} = fit(this.canvas, this.height);
@@ -210,7 +216,44 @@ class Timeline {
         if (tracks[row.track].kind === 'thread') this.drawThreadWaits(row, begin, end);
         if (isDense) this.drawDense(row, begin, end);
         else this.drawSlices(row, begin, end);
+        this.drawOffs(row);
         return end - begin;
+    }
+
+    // Calls visit(i) for the times off the processor that can be seen in a row.
+    eachOff(row, visit) {
+        const {offs, offStart} = this.analysis;
+        const last = offStart[row.track + 1];
+        let i = upperBound(offs.end, this.from, offStart[row.track], last);
+        for (; i < last && offs.begin[i] < this.to; ++i) visit(i);
+    }
+    // Where the thread of a worker was off its processor. If a task ran, its colour is an edge.
+    drawOffs(row) {
+        const {g, theme, analysis} = this;
+        const {offs, tasks} = analysis;
+        const {y, height} = row;
+        this.eachOff(row, i => {
+            const a = Math.max(LEFT, this.xOf(offs.begin[i]));
+            const width = Math.min(this.width, this.xOf(offs.end[i])) - a;
+            if (width < 0.5) return;
+            const name = offs.task[i] < 0 ? -1 : tasks.name[offs.task[i]];
+            if (this.matches !== null && !this.matches[name]) g.globalAlpha = 0.18;
+            const {offCpu} = theme.colours;
+            theme.fill(g, offCpu, idlePatterns.offCpu, a, y, width, height);
+            if (name >= 0) {
+                g.fillStyle = theme.colourOf(name);
+                g.fillRect(a, y, width, 3);
+                g.fillRect(a, y + height - 3, width, 3);
+            }
+            g.globalAlpha = 1;
+            const text = 'off the processor';
+            const wide = g.measureText(text).width;
+            if (width < wide + 12) return;
+            g.fillStyle = theme.colours.label;
+            g.fillRect(a + 3, y + height / 2 - 7, wide + 8, 14);
+            g.fillStyle = theme.colours.text;
+            g.fillText(text, a + 7, y + height / 2 + 0.5);
+        });
     }
 
     drawGaps(row) {
@@ -361,16 +404,7 @@ class Timeline {
         const from = this.from;
         const {begin: begins, end: ends, task} = slices;
         const {name: nameOf, kind} = tasks;
-        for (let i = begin; i < end; ++i) {
-            const name = nameOf[task[i]];
-            const [red, green, blue] =
-                kind[task[i]] === TaskKind.Host
-                    ? theme.hostRgb
-                    : matches !== null && !matches[name]
-                      ? theme.hostRgb
-                      : theme.rgbOf(name);
-            const a = Math.max(0, (begins[i] - from) * scale);
-            const b = Math.min(n, (ends[i] - from) * scale);
+        const mix = ([red, green, blue], a, b) => {
             for (let x = a | 0; x < b; ++x) {
                 const part = (b < x + 1 ? b : x + 1) - (a > x ? a : x);
                 const at = x * 4;
@@ -379,7 +413,24 @@ class Timeline {
                 sums[at + 2] += blue * part;
                 sums[at + 3] += part;
             }
+        };
+        for (let i = begin; i < end; ++i) {
+            const name = nameOf[task[i]];
+            const colour =
+                kind[task[i]] === TaskKind.Host
+                    ? theme.hostRgb
+                    : matches !== null && !matches[name]
+                      ? theme.hostRgb
+                      : theme.rgbOf(name);
+            const a = Math.max(0, (begins[i] - from) * scale);
+            const b = Math.min(n, (ends[i] - from) * scale);
+            mix(colour, a, b);
         }
+        const {offs} = analysis;
+        this.eachOff(row, i => {
+            const a = Math.max(0, (offs.begin[i] - from) * scale);
+            mix(theme.offCpuRgb, a, Math.min(n, (offs.end[i] - from) * scale));
+        });
         const data = this.pixels.data;
         for (let at = 0; at < n * 4; at += 4) {
             const part = sums[at + 3];
@@ -492,7 +543,7 @@ class Timeline {
         const task = this.chosenTask;
         if (task < 0) return;
         const {g, theme, analysis} = this;
-        const {slices, sliceStart, waits, tasks} = analysis;
+        const {slices, sliceStart, waits, tasks, offs} = analysis;
         g.strokeStyle = theme.colours.text;
         g.lineWidth = 2;
         for (const row of this.rows) {
@@ -513,6 +564,11 @@ class Timeline {
                 const b = this.xOf(slices.end[i]);
                 g.strokeRect(a, row.y, Math.max(1, b - a), row.height);
             }
+            this.eachOff(row, i => {
+                if (offs.task[i] !== task) return;
+                const a = this.xOf(offs.begin[i]);
+                g.strokeRect(a, row.y, Math.max(1, this.xOf(offs.end[i]) - a), row.height);
+            });
         }
         g.lineWidth = 1;
         for (let i = 0; i < waits.count; ++i) {
