@@ -112,13 +112,16 @@ std::vector<TaskRow> TaskRows(const Timeline &timeline) {
         Times &times = byName[task.name];
         times.runs.push_back(task.run);
         times.longestWait = std::max(times.longestWait, task.longestWait);
+        uint64_t ofBytes = 0;
         if (task.submission != kNone) {
             const Submission &submission = timeline.submissions[task.submission];
             times.queued.push_back(std::max<int64_t>(task.begin - submission.ns, 0));
-            times.ofBytes = submission.stack == weft::StackClass::Large ? timeline.largeStackBytes
-                                                                        : timeline.smallStackBytes;
+            ofBytes = submission.stack == weft::StackClass::Large ? timeline.largeStackBytes
+                                                                  : timeline.smallStackBytes;
         }
-        times.stackBytes = std::max(times.stackBytes, task.stackBytes);
+        if (task.stackBytes <= times.stackBytes) continue;
+        times.stackBytes = task.stackBytes;
+        times.ofBytes = ofBytes;
     }
     std::vector<TaskRow> rows;
     for (auto &[name, times] : byName) {

@@ -415,6 +415,8 @@ TEST_CASE("stacks: the most that the tasks of a name used, and advice", "[summar
     add("deep", 50 << 10, false);
     add("roomy", 20 << 10, true);
     add("unknown", 0, false);
+    add("both", 40 << 10, true);
+    add("both", 2048, false);
     const bool areSizesKnown = GENERATE(true, false);
     if (areSizesKnown) file.SetStackSizes(64 << 10, 512 << 10);
     const Built built{file};
@@ -443,6 +445,7 @@ TEST_CASE("stacks: the most that the tasks of a name used, and advice", "[summar
     }
     CHECK(row("shallow").ofBytes == 64 << 10);
     CHECK(row("roomy").ofBytes == 512 << 10);
+    CHECK(row("both").ofBytes == 512 << 10);  // that of the task that used the most
     CHECK(says("   3.0 of 64\n"));
     CHECK(says("  20.0 of 512\n"));
     CHECK(says("advice: tasks `deep` use 50.0 of 64 KiB of stack: give them a larger stack\n"));

@@ -490,7 +490,7 @@ test('stacks: the most that the tasks of a name used, and advice', () => {
         roomy: [32 * KiB - 1, large, 'a small stack is enough'],
         'half a small one': [32 * KiB, large, ''],
         'very deep': [384 * KiB + 1, large, 'make large stacks larger'],
-        'not measured': [0, large, ''],
+        'not measured': [0, 0, ''],
     });
     assert.equal(a.byName(1000, 2000)[0].stackBytes, 2 * KiB, 'of the tasks that begin then');
     // a file of weft 0.3

@@ -453,7 +453,7 @@ class Analysis {
                         total: 0,
                         longestWait: 0,
                         stackBytes: 0, // the most that one has used; 0: none was measured
-                        ofBytes: 0, // the size of their stacks; 0: unknown
+                        ofBytes: 0, // the size of the stack of that one; 0: unknown
                         runs: [],
                         queued: [],
                     }),
@@ -465,8 +465,10 @@ class Analysis {
             if (tasks.queued[i] >= 0) row.queued.push(tasks.queued[i]);
             if (tasks.flags[i] !== 0) continue;
             row.runs.push(tasks.run[i]);
-            row.stackBytes = Math.max(row.stackBytes, tasks.stackBytes[i]);
-            row.ofBytes = this.stackSizeOf(i) || row.ofBytes;
+            if (tasks.stackBytes[i] > row.stackBytes) {
+                row.stackBytes = tasks.stackBytes[i];
+                row.ofBytes = this.stackSizeOf(i);
+            }
         }
         const result = [...rows.values()];
         for (const row of result) {

@@ -105,7 +105,24 @@ Status Attach(Scheduler &scheduler, bool toStop) noexcept {
 namespace {
 
 // The last part of Detach: the thread is no worker any more, and its slot is free.
-void LeaveSlot(Worker *worker) noexcept;
+void LeaveSlot(Worker *worker) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    worker->signalStack.Reset();
+    Worker *outer = static_cast<Worker *>(worker->outerSlot);
+    env::AtThreadExit(outer != nullptr && outer->exitCall.call != nullptr ? &outer->exitCall
+                                                                          : nullptr);
+    env::SetThreadSlot(worker->outerSlot);
+    worker->current = nullptr;
+    worker->keepsTasks.store(false, kRelaxed);  // before the slot is free
+    TaskScheduler &taskScheduler = *scheduler.taskScheduler;
+    EntryGate::Visit visit(taskScheduler);
+    visit.ComeBack();  // a guest may come back at any time
+    // the next owner of the slot comes after all of the above
+    scheduler.freeSlots.Set(worker->index - scheduler.workerCount);
+    LowerCounter(scheduler, nullptr, scheduler.attached, 1);
+    CeaseGuest(scheduler);
+    visit.GoOut();
+}
 
 }  // namespace
 
@@ -129,28 +146,5 @@ void Detach(Worker *worker) noexcept {
 
     LeaveSlot(worker);
 }
-
-namespace {
-
-void LeaveSlot(Worker *worker) noexcept {
-    Scheduler &scheduler = *worker->scheduler;
-    worker->signalStack.Reset();
-    Worker *outer = static_cast<Worker *>(worker->outerSlot);
-    env::AtThreadExit(outer != nullptr && outer->exitCall.call != nullptr ? &outer->exitCall
-                                                                          : nullptr);
-    env::SetThreadSlot(worker->outerSlot);
-    worker->current = nullptr;
-    worker->keepsTasks.store(false, kRelaxed);  // before the slot is free
-    TaskScheduler &taskScheduler = *scheduler.taskScheduler;
-    EntryGate::Visit visit(taskScheduler);
-    visit.ComeBack();  // a guest may come back at any time
-    // the next owner of the slot comes after all of the above
-    scheduler.freeSlots.Set(worker->index - scheduler.workerCount);
-    LowerCounter(scheduler, nullptr, scheduler.attached, 1);
-    CeaseGuest(scheduler);
-    visit.GoOut();
-}
-
-}  // namespace
 
 }  // namespace weft::internal
