@@ -252,7 +252,7 @@ private:
     }
 
     std::string NameOfWait(const Wait &wait) const {
-        return "wait: " + m_timeline.NameOfCounter(wait.counter);
+        return "wait: " + m_timeline.NameOfWait(wait);
     }
 
     // Waits of threads that share a number may overlap. So each has a track of its own.

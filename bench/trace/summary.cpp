@@ -153,6 +153,34 @@ std::vector<TaskRow> TaskRows(const Timeline &timeline) {
     return rows;
 }
 
+std::vector<LockRow> LockRows(const Timeline &timeline) {
+    struct Waits {
+        uint64_t count = 0;
+        int64_t total = 0, max = 0;
+        std::map<uint32_t, int64_t> byHolder;
+    };
+    std::map<uint64_t, Waits> byLock;
+    for (const Wait &wait : timeline.waits) {
+        if (wait.lock == 0 || wait.holder == kNone) continue;
+        Waits &waits = byLock[wait.lock];
+        const int64_t length = wait.end - wait.begin;
+        ++waits.count;
+        waits.total += length;
+        waits.max = std::max(waits.max, length);
+        waits.byHolder[timeline.tasks[wait.holder].name] += length;
+    }
+    std::vector<LockRow> rows;
+    for (const auto &[lock, waits] : byLock) {
+        const auto longest =
+            std::max_element(waits.byHolder.begin(), waits.byHolder.end(),
+                             [](const auto &a, const auto &b) { return a.second < b.second; });
+        rows.push_back({lock, waits.count, waits.total, waits.max, longest->first});
+    }
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const LockRow &a, const LockRow &b) { return a.total > b.total; });
+    return rows;
+}
+
 std::vector<WorkerRow> WorkerRows(const Timeline &timeline) {
     std::vector<WorkerRow> rows;
     for (uint32_t slot = 0; slot < timeline.slots; ++slot) {
@@ -250,6 +278,23 @@ void PrintTasks(const Timeline &timeline, const Summary &summary, std::ostream &
     for (const TaskRow &row : summary.tasks) Advise(timeline, row, out);
 }
 
+void PrintLocks(const Timeline &timeline, const Summary &summary, std::ostream &out) {
+    if (summary.locks.empty()) return;
+    constexpr size_t kMost = 20;
+    Print(out, "\n%-28s %9s %11s %9s  %s\n", "waits for locks (us)", "count", "total", "max",
+          "held the longest by");
+    for (size_t i = 0; i < summary.locks.size() && i < kMost; ++i) {
+        const LockRow &row = summary.locks[i];
+        const std::string &holder = timeline.names[row.holder];
+        Print(out, "%-28s %9llu %11.1f %9.1f  %s\n", Hexadecimal("lock", row.lock).c_str(),
+              static_cast<unsigned long long>(row.count), Us(row.total), Us(row.max),
+              holder.empty() ? "(no name)" : holder.c_str());
+    }
+    if (summary.locks.size() > kMost)
+        Print(out, "and %llu more\n",
+              static_cast<unsigned long long>(summary.locks.size() - kMost));
+}
+
 void PrintWorkers(const Timeline &timeline, const Summary &summary, std::ostream &out) {
     const double length = static_cast<double>(timeline.until - timeline.from);
     if (summary.workers.empty() || length <= 0) return;
@@ -326,6 +371,7 @@ Summary Summarize(const Timeline &timeline, int64_t budget) {
             summary.late.push_back(explainer.Explain(i));
     }
     summary.tasks = TaskRows(timeline);
+    summary.locks = LockRows(timeline);
     summary.workers = WorkerRows(timeline);
     return summary;
 }
@@ -340,6 +386,7 @@ void PrintSummary(const Recording &recording, const Timeline &timeline, int64_t 
         out << "note: Tasks are nested very deeply. Not all slices of the outer ones are shown.\n";
     PrintFrames(timeline, budget, summary, out);
     PrintTasks(timeline, summary, out);
+    PrintLocks(timeline, summary, out);
     PrintWorkers(timeline, summary, out);
 }
 

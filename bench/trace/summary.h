@@ -45,6 +45,14 @@ struct TaskRow {
     uint64_t ofBytes;            // the size of the stack of that one; 0: unknown
 };
 
+/// The waits for one lock that another task held, in nanoseconds.
+struct LockRow {
+    uint64_t lock;
+    uint64_t count;
+    int64_t total, max;
+    uint32_t holder;  // the name of the tasks that others waited for the longest
+};
+
 /// What one worker did, in nanoseconds.
 struct WorkerRow {
     uint32_t slot;
@@ -57,6 +65,7 @@ struct Summary {
     uint64_t over = 0;            // frames over the budget
     std::vector<LateFrame> late;  // these; without a budget the three longest; the longest first
     std::vector<TaskRow> tasks;   // the largest total first
+    std::vector<LockRow> locks;   // the same
     std::vector<WorkerRow> workers;
 };
 

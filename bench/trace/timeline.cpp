@@ -31,8 +31,9 @@ struct Fiber {
     int64_t left = kUnknown;      // when a worker has left it for the last time
     uint32_t slot = kNone;        // the worker that runs it
     Ready ready;
-    bool hasBegun = false;    // a worker has run it
-    bool hasOwnCode = false;  // stack[0] stands for what an attached thread does
+    uint64_t awaitedLock = 0;  // its task wants this lock
+    bool hasBegun = false;     // a worker has run it
+    bool hasOwnCode = false;   // stack[0] stands for what an attached thread does
 };
 
 // A worker, or a slot for an attached thread.
@@ -55,6 +56,7 @@ struct Thread {
     uint32_t task = kNone;  // stands for what it does
     bool isRunning = false;
     Segment segment{};
+    uint64_t awaitedLock = 0;            // it wants this lock
     std::vector<uint32_t> waits, calls;  // that go on; indices
 };
 
@@ -405,6 +407,11 @@ private:
                 return;
             case TraceKind::OffCpu:
                 return AddOffCpu(slot, before != kUnknown ? before : m_timeline.from, event);
+            case TraceKind::LockWait:
+            case TraceKind::Lock:
+            case TraceKind::Unlock:
+                return OnLock(event, fiber.stack.empty() ? kNone : fiber.stack.back(),
+                              fiber.awaitedLock);
             case TraceKind::StackUse:
                 if (fiber.stack.empty()) return;
                 if (Task &task = m_timeline.tasks[fiber.stack.back()]; task.id == event.id)
@@ -419,6 +426,18 @@ private:
             default:
                 return OnAny(event, slot);
         }
+    }
+
+    // `awaited`: the lock that the task wants.
+    void OnLock(const Event &event, uint32_t task, uint64_t &awaited) {
+        awaited = event.kind == TraceKind::LockWait ? event.counter : 0;
+        if (task == kNone) return;
+        std::vector<uint32_t> &holders = m_holders[event.counter];
+        if (event.kind == TraceKind::Lock) holders.push_back(task);
+        if (event.kind != TraceKind::Unlock || holders.empty()) return;
+        // another task may have locked it
+        const auto own = std::find(holders.begin(), holders.end(), task);
+        holders.erase(own != holders.end() ? own : holders.begin());
     }
 
     // `before`: the time of the event before.
@@ -477,6 +496,16 @@ private:
         fiber.ready = {};
         fiber.entered = kUnknown;
         fiber.wait = NewWait(event, fiber.stack.empty() ? kNone : fiber.stack.back(), event.ring);
+        NoteLock(fiber.wait, fiber.awaitedLock);
+    }
+
+    // The wait is for that lock, or for none.
+    void NoteLock(uint32_t index, uint64_t lock) {
+        if (lock == 0) return;
+        Wait &wait = m_timeline.waits[index];
+        wait.lock = lock;
+        const std::vector<uint32_t> &holders = m_holders[lock];
+        if (!holders.empty()) wait.holder = holders.back();
     }
 
     uint32_t NewWait(const Event &event, uint32_t task, uint32_t actor) {
@@ -487,7 +516,7 @@ private:
         wait.task = task;
         wait.fiber = event.fiber;
         wait.actor = actor;
-        wait.endActor = wait.readyActor = kNone;
+        wait.endActor = wait.readyActor = wait.holder = kNone;
         wait.target = event.other;
         wait.counter = event.counter;
         m_timeline.waits.push_back(wait);
@@ -577,6 +606,7 @@ private:
             case TraceKind::Wait: {
                 CloseSegment(actor, thread.segment, thread.isRunning, event.ns);
                 const uint32_t wait = NewWait(event, thread.task, actor);
+                NoteLock(wait, thread.awaitedLock);
                 thread.waits.push_back(wait);
                 m_outside[event.counter].push_back(wait);
                 m_goesOn.insert(wait);
@@ -584,6 +614,10 @@ private:
             }
             case TraceKind::Resume:
                 return EndOutside(event, thread, actor);
+            case TraceKind::LockWait:
+            case TraceKind::Lock:
+            case TraceKind::Unlock:
+                return OnLock(event, thread.task, thread.awaitedLock);
             case TraceKind::CallBegin:
                 return BeginCall(event, thread, actor);
             case TraceKind::CallEnd:
@@ -765,8 +799,9 @@ private:
     bool m_hasAllRings = false;
     std::vector<Slot> m_slots;
     std::vector<Thread> m_threads;
-    std::unordered_map<uint32_t, Fiber> m_fibers;        // by key
-    std::map<uint32_t, uint32_t> m_threadOf;             // number of a thread to actor
+    std::unordered_map<uint32_t, Fiber> m_fibers;                   // by key
+    std::unordered_map<uint64_t, std::vector<uint32_t>> m_holders;  // tasks that hold each lock
+    std::map<uint32_t, uint32_t> m_threadOf;                        // number of a thread to actor
     std::vector<uint32_t> m_byFirst;                     // submissions by their first task
     std::map<uint64_t, std::deque<uint32_t>> m_outside;  // waits of other threads, by counter
     std::set<uint32_t> m_goesOn;                // waits of other threads that nobody has ended yet
@@ -809,10 +844,13 @@ std::string Timeline::NameOfActor(uint32_t actor) const {
 
 std::string Timeline::NameOfCounter(uint64_t counter) const {
     const auto found = counterNames.find(counter);
-    if (found != counterNames.end()) return names[found->second];
-    char text[32];
-    std::snprintf(text, sizeof text, "counter 0x%llx", static_cast<unsigned long long>(counter));
-    return text;
+    return found != counterNames.end() ? names[found->second] : Hexadecimal("counter", counter);
+}
+
+std::string Timeline::NameOfWait(const Wait &wait) const {
+    if (wait.lock == 0) return NameOfCounter(wait.counter);
+    const std::string lock = Hexadecimal("lock", wait.lock);
+    return wait.holder != kNone ? lock + ", held by " + NameOfTask(wait.holder) : lock;
 }
 
 }  // namespace trace

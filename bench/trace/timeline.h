@@ -82,6 +82,8 @@ struct Wait {
     uint32_t readyActor;  // who ended it
     uint32_t target;      // the value of the counter for which it waits
     uint64_t counter;
+    uint64_t lock;    // for which it waits, or 0
+    uint32_t holder;  // the task that held the lock when the wait began, or kNone
     bool byDeadline;
     bool isOver;  // false: it goes on after the window
 };
@@ -157,6 +159,8 @@ struct Timeline {
     std::string NameOfActor(uint32_t actor) const;
     /// Returns the name of the counter, or its address.
     std::string NameOfCounter(uint64_t counter) const;
+    /// Returns what it waits for: "counter 0x90", "lock 0x80, held by importer".
+    std::string NameOfWait(const Wait &wait) const;
 };
 
 Timeline BuildTimeline(const Recording &recording);

@@ -23,7 +23,7 @@ constexpr uint32_t kText = 1, kRecords = 2, kEnd = 3, kRing = 4;  // kinds of se
 constexpr uint32_t kMoreOfSubmit = 64, kIsFunction = 128;         // in the second word of a record
 constexpr uint32_t kMaxText = 255;
 
-static_assert(static_cast<uint32_t>(TraceKind::OffCpu) == 23 && weft::kTraceKinds == 24,
+static_assert(static_cast<uint32_t>(TraceKind::Unlock) == 26 && weft::kTraceKinds == 27,
               "FORMAT.md numbers the kinds as TraceKind does");
 
 // Numbers are little-endian in the file.
@@ -64,12 +64,6 @@ std::string Printable(const unsigned char *text, size_t bytes) {
         bytes -= std::max<size_t>(length, 1);
     }
     return result;
-}
-
-std::string Hexadecimal(const char *what, uint64_t address) {
-    char text[48];
-    std::snprintf(text, sizeof text, "%s 0x%llx", what, static_cast<unsigned long long>(address));
-    return text;
 }
 
 // Gives each text an index, and finds it by its address.
@@ -403,6 +397,12 @@ private:
 
 }  // namespace
 
+std::string Hexadecimal(const char *what, uint64_t address) {
+    char text[48];
+    std::snprintf(text, sizeof text, "%s 0x%llx", what, static_cast<unsigned long long>(address));
+    return text;
+}
+
 Problem Read(const void *data, size_t bytes, Recording *recording) {
     *recording = Recording();
     return Reader(static_cast<const unsigned char *>(data), bytes, *recording).Read();
@@ -430,10 +430,10 @@ Problem ReadFile(const std::string &path, Recording *recording) {
 
 const char *NameOf(TraceKind kind) {
     constexpr const char *kNames[] = {
-        "TaskBegin", "TaskEnd", "FiberSwitch", "Submit",      "Wait",      "Resume",
-        "Park",      "Unpark",  "Satisfied",   "Ready",       "Increment", "Decrement",
-        "Deadline",  "Yield",   "Wake",        "TakeInbox",   "Attach",    "Detach",
-        "CallBegin", "CallEnd", "Frame",       "CounterName", "StackUse",  "OffCpu"};
+        "TaskBegin",   "TaskEnd",   "FiberSwitch", "Submit",    "Wait",      "Resume",   "Park",
+        "Unpark",      "Satisfied", "Ready",       "Increment", "Decrement", "Deadline", "Yield",
+        "Wake",        "TakeInbox", "Attach",      "Detach",    "CallBegin", "CallEnd",  "Frame",
+        "CounterName", "StackUse",  "OffCpu",      "LockWait",  "Lock",      "Unlock"};
     static_assert(std::size(kNames) == weft::kTraceKinds, "one for each kind");
     return kNames[static_cast<uint32_t>(kind)];
 }

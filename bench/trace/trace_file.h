@@ -80,6 +80,9 @@ Problem Read(const void *data, size_t bytes, Recording *recording);
 /// Reads a file.
 Problem ReadFile(const std::string &path, Recording *recording);
 
+/// Returns "what 0x1234".
+std::string Hexadecimal(const char *what, uint64_t address);
+
 /// Returns the name of a kind of event, as in weft::TraceKind.
 const char *NameOf(weft::TraceKind kind);
 

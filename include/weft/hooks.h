@@ -122,8 +122,12 @@ enum class TraceKind : uint8_t {
     /// The thread was off its processor since its event before: preempted, or blocked in the
     /// system. Not told of a worker's own sleep. Linux with glibc only. (1)
     OffCpu,
+    // The last three only with SchedulerOptions::lockHolders, of a Mutex or SharedMutex.
+    LockWait,  ///< A task or thread wants a lock, and may wait for it. (1)
+    Lock,      ///< It has the lock now. (1)
+    Unlock,    ///< It is about to unlock it. (1)
 };
-inline constexpr uint32_t kTraceKinds = 24;
+inline constexpr uint32_t kTraceKinds = 27;
 
 /// The argument of the trace hook. A field that does not apply is 0 or null.
 struct TraceEvent {
@@ -146,6 +150,7 @@ struct TraceEvent {
     void (*call)(void *arg);  ///< The function of a blocking call.
     void *arg;                ///< The argument of the task or call.
     const Counter *counter;   ///< The counter. It may be destroyed after the event.
+    const void *lock;         ///< The address of the lock. In LockWait null: it has given up.
 };
 
 /// A function that is called with each event.

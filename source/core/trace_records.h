@@ -54,7 +54,8 @@ inline TraceRecord RecordOf(const TraceEvent &event) noexcept {
                           event.kind == TraceKind::Wake;
     return {{event.ticks,
              TraceRecords::SecondWord(kind, event.fiber, hasOther ? event.other : event.count),
-             isCall ? AddressOf(event.arg) : AddressOf(event.counter),
+             isCall ? AddressOf(event.arg)
+                    : AddressOf(event.lock) | AddressOf(event.counter),  // one of them is null
              isCall ? AddressOf(event.call) : AddressOf(event.task)}};
 }
 

@@ -115,25 +115,23 @@ bool Permits::Acquire(uint32_t n, const Clock::time_point *deadline) noexcept {
 
 bool Permits::Lock(uint32_t n, const Clock::time_point *deadline) noexcept {
     if (WEFT_LIKELY(!AnyLocksWatched())) return Acquire(n, deadline);
-    HeldLocks *const locks = LocksOfCaller(m_queue.Scheduler());
-    if (locks == nullptr) return Acquire(n, deadline);
-    locks->awaited.store(this, kRelaxed);  // relaxed, both: see held_locks.h
+    TaskScheduler &scheduler = m_queue.Scheduler();
+    NoteLock(scheduler, LockStep::Awaits, this);
     const bool got = Acquire(n, deadline);
-    locks->awaited.store(nullptr, kRelaxed);
-    if (got) locks->Add(this);
+    NoteLock(scheduler, got ? LockStep::Locks : LockStep::GivesUp, this);
     return got;
 }
 
 bool Permits::TryLock(uint32_t n) noexcept {
     const bool got = TryAcquire(n);
     if (WEFT_LIKELY(!got || !AnyLocksWatched())) return got;
-    if (HeldLocks *const locks = LocksOfCaller(m_queue.Scheduler())) locks->Add(this);
+    NoteLock(m_queue.Scheduler(), LockStep::Locks, this);
     return true;
 }
 
 // After the release this object may be gone. So the holder is forgotten before it.
 bool Permits::Unlock(uint32_t n, uint32_t most, uint32_t least) noexcept {
-    if (WEFT_UNLIKELY(AnyLocksWatched())) ForgetHolder(m_queue.Scheduler(), this);
+    if (WEFT_UNLIKELY(AnyLocksWatched())) NoteLock(m_queue.Scheduler(), LockStep::Unlocks, this);
     return Release(n, most, least);
 }
 

@@ -72,13 +72,18 @@ Parsed Parse(const std::string &file) {
     return parsed;
 }
 
-std::string Written(Recorder &recorder) {
-    std::string file;
+// Any thread may call it.
+bool WriteTo(std::string &file, Recorder &recorder) {
     const auto append = [](const void *data, size_t bytes, void *user) {
         static_cast<std::string *>(user)->append(static_cast<const char *>(data), bytes);
         return true;
     };
-    CHECK(recorder.Write(append, &file));
+    return recorder.Write(append, &file);
+}
+
+std::string Written(Recorder &recorder) {
+    std::string file;
+    CHECK(WriteTo(file, recorder));
     return file;
 }
 
@@ -240,7 +245,9 @@ TEST_CASE("Recorder: one record for the end of a task and the begin of the next 
 
 // Returns true if the recording has the end of a task with this name.
 bool HasEnd(Recorder &recorder, const std::string &name) {
-    const Parsed parsed = Parse(Written(recorder));
+    std::string file;
+    if (!WriteTo(file, recorder)) return false;
+    const Parsed parsed = Parse(file);
     for (const auto &ring : parsed.rings) {
         for (const TraceRecord &record : ring.second) {
             const auto text = parsed.texts.find(record.words[3]);

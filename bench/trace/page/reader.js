@@ -37,8 +37,11 @@ const Kind = {
     CounterName: 21,
     StackUse: 22,
     OffCpu: 23,
+    LockWait: 24,
+    Lock: 25,
+    Unlock: 26,
 };
-const KINDS = 24;
+const KINDS = 27;
 const TASK_NEXT = 63; // a task has ended, and the next one begins at once
 // bits of a record's kind
 const CONTINUES = 64;

@@ -68,27 +68,60 @@ void LetOthersRun(const TaskScheduler &scheduler) noexcept {
         YieldToUrgentNow(worker->current);
 }
 
-HeldLocks *LocksOfCaller(const TaskScheduler &scheduler) noexcept {
-    Worker *const worker = WorkerOf(scheduler);
-    if (worker == nullptr || !worker->scheduler->options.lockHolders) return nullptr;
-    return &worker->current->locks;
+namespace {
+
+void ForgetHolder(Scheduler &scheduler, const void *lock) noexcept {
+    for (uint32_t i = 0; i < scheduler.AllFibers(); ++i) {
+        if (scheduler.fibers[i].locks.Remove(lock)) return;
+    }
 }
 
-void ForgetHolder(TaskScheduler &scheduler, const void *lock) noexcept {
-    const auto search = [&](Scheduler &running) {
-        for (uint32_t i = 0; i < running.AllFibers(); ++i) {
-            if (running.fibers[i].locks.Remove(lock)) return;
-        }
-    };
+void TellLock(Scheduler &scheduler, Worker *worker, LockStep step, const void *lock) noexcept {
+    const TraceKind kind = step == LockStep::Locks     ? TraceKind::Lock
+                           : step == LockStep::Unlocks ? TraceKind::Unlock
+                                                       : TraceKind::LockWait;
+    Emit(scheduler, worker, kind, [=](TraceEvent &event) {
+        event.lock = step != LockStep::GivesUp ? lock : nullptr;
+        // relaxed: written by this thread
+        if (worker != nullptr) event.task = worker->current->taskName.load(kRelaxed);
+    });
+}
+
+void NoteLockOf(Worker *worker, LockStep step, const void *lock) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    HeldLocks &locks = worker->current->locks;
+    switch (step) {
+        case LockStep::Awaits:
+            locks.awaited.store(lock, kRelaxed);  // relaxed, here and below: see held_locks.h
+            break;
+        case LockStep::GivesUp:
+            locks.awaited.store(nullptr, kRelaxed);
+            break;
+        case LockStep::Locks:
+            locks.awaited.store(nullptr, kRelaxed);
+            locks.Add(lock);
+            break;
+        case LockStep::Unlocks:
+            if (!locks.Remove(lock)) ForgetHolder(scheduler, lock);
+            break;
+    }
+    TellLock(scheduler, worker, step, lock);
+}
+
+}  // namespace
+
+void NoteLock(TaskScheduler &scheduler, LockStep step, const void *lock) noexcept {
     if (Worker *const worker = WorkerOf(scheduler)) {
-        if (worker->scheduler->options.lockHolders && !worker->current->locks.Remove(lock))
-            search(*worker->scheduler);
+        if (worker->scheduler->options.lockHolders) NoteLockOf(worker, step, lock);
         return;
     }
     if (MemoryHookCall::Current() != nullptr) return;  // the thread may be inside the gate
     EntryGate::Visit visit(scheduler);
     Scheduler *const running = visit.ComeIn();
-    if (running != nullptr && running->options.lockHolders) search(*running);
+    if (running != nullptr && running->options.lockHolders) {
+        if (step == LockStep::Unlocks) ForgetHolder(*running, lock);
+        TellLock(*running, nullptr, step, lock);
+    }
     visit.GoOut();
 }
 

@@ -87,11 +87,15 @@ inline void SchedulingPoint(const TaskScheduler &scheduler) noexcept {
     if (WEFT_UNLIKELY(AnyOrdered())) LetOthersRun(scheduler);
 }
 
-/// Returns the locks of the calling task or attached thread. Null for other threads, and if the
-/// scheduler does not remember the holders of locks.
-HeldLocks *LocksOfCaller(const TaskScheduler &scheduler) noexcept;
-/// Call before the caller unlocks a lock. It may be that another task has locked it.
-void ForgetHolder(TaskScheduler &scheduler, const void *lock) noexcept;
+/// What a task or thread does with a lock.
+enum class LockStep : uint8_t {
+    Awaits,   ///< It wants the lock, and may wait.
+    GivesUp,  ///< It does not want it any more.
+    Locks,    ///< It has the lock now.
+    Unlocks   ///< It is about to unlock it. It may be that another task has locked it.
+};
+/// Notes it for reports and traces, if the scheduler remembers the holders of locks.
+void NoteLock(TaskScheduler &scheduler, LockStep step, const void *lock) noexcept;
 
 /// Returns SchedulerOptions::recorder, or null.
 Recorder *RecorderOf(const TaskScheduler &scheduler) noexcept;
