@@ -17,7 +17,7 @@ enum class Idle : uint8_t {
     Asleep,     ///< The worker slept although it could have begun this, and was not woken yet.
     Waking,     ///< The worker had been woken, and did not run yet.
     Searching,  ///< The worker looked for work, or was between two tasks.
-    OffCpu,     ///< The thread was off its processor: preempted, or blocked in the system.
+    OffCpu,     ///< The worker's thread was preempted, or blocked in the system.
     Deadline,   ///< A wait went on until its deadline.
     Call,       ///< A blocking call had not begun.
     Unknown     ///< Nothing of weft: the events do not tell.

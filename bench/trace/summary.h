@@ -41,7 +41,7 @@ struct TaskRow {
     int64_t total, p50, p99, max;
     int64_t longestWait;
     int64_t queued50, queued99;  // from submission to begin; kUnknown if there is no submission
-    uint32_t stackBytes;         // the most that one used; 0: none was measured
+    uint32_t stackBytes;         // the most that one task has used; 0: none was measured
     uint64_t ofBytes;            // the size of the stack of that one; 0: unknown
 };
 

@@ -40,7 +40,7 @@ struct Task {
     int64_t begin = 0, end = 0;
     int64_t run = 0;  // without waits, tasks on top of it, and time off the processor
     int64_t waited = 0, longestWait = 0;
-    uint32_t stackBytes = 0;  // that it has used; 0: not measured
+    uint32_t stackBytes = 0;  // how much stack it has used; 0: not measured
 };
 
 /// A piece of a task: from where a worker begins or continues it to where the worker leaves it.
@@ -62,8 +62,8 @@ enum class Edge : uint8_t {
     Deadline  // a wait was ended by its deadline
 };
 
-/// A time in which an actor ran one task, without the tasks on top of it, and on its processor. The
-/// segments of an actor do not overlap.
+/// A time in which an actor ran one task: without the tasks on top of it, and without time off the
+/// processor. The segments of an actor do not overlap.
 struct Segment {
     int64_t begin, end;
     uint32_t task;
@@ -107,8 +107,9 @@ struct Park {
     uint32_t wokenBy;  // kNone if nobody did
 };
 
-/// A worker's thread was off its processor: preempted, or blocked in the system. The length is
-/// known, and between which events it was; it is shown at the end of this time.
+/// A time in which a worker's thread was off its processor: preempted, or blocked in the system.
+/// The recording says how long it was, and between which two events. `end` is assumed to be the
+/// time of the second one.
 struct OffCpu {
     int64_t begin, end;
 };
@@ -132,7 +133,7 @@ struct Timeline {
     uint32_t workers = 0;
     uint32_t slots = 0;   // workers and attached threads
     uint32_t actors = 0;  // all of these, and other threads
-    // The size of the stacks of small and of large tasks; 0: unknown.
+    // SchedulerOptions::smallStackBytes and largeStackBytes; 0: unknown.
     uint64_t smallStackBytes = 0, largeStackBytes = 0;
     // As in the recording, and a few more. The first one is empty.
     std::vector<std::string> names;
@@ -144,7 +145,7 @@ struct Timeline {
     std::vector<Wait> waits;                     // by begin
     std::vector<Submission> submissions;         // by time; also those before the window
     std::vector<std::vector<Park>> parks;        // for each slot, by begin
-    std::vector<std::vector<OffCpu>> offCpu;     // the same; outside of sleeps
+    std::vector<std::vector<OffCpu>> offCpu;     // the same; outside of parks
     std::vector<Frame> frames;                   // by time
     std::map<uint64_t, uint32_t> counterNames;   // address to name
     // The number of tasks and fibers that wait for a worker, over time. A task of AddTaskAfter or

@@ -57,8 +57,8 @@ struct Recording {
     uint32_t workers = 0;
     uint32_t smallFibers = 0;
     uint32_t largeFibers = 0;
-    uint64_t smallStackBytes = 0;     // of a small task's stack; 0: the file does not say
-    uint64_t largeStackBytes = 0;     // the same for large tasks
+    uint64_t smallStackBytes = 0;     // as in SchedulerOptions; 0: the file does not say
+    uint64_t largeStackBytes = 0;     // the same
     uint64_t nanosecondsAtStart = 0;  // of the steady clock
     std::vector<std::string> names;   // valid UTF-8 without control characters; names[0] is empty
     std::vector<Event> events;        // ordered by time; those of one ring in their order

@@ -118,9 +118,10 @@ enum class TraceKind : uint8_t {
     CallEnd,      ///< The blocking call has returned. (1)
     Frame,        ///< MarkFrame has been called, or a frame of a FramePipeline ends.
     CounterName,  ///< NameCounter has been called.
-    StackUse,     ///< The stack of a task was measured, which is about to end. (1)
-    /// The thread was off its processor since its event before: preempted, or blocked in the
-    /// system. Not told of a worker's own sleep. Linux with glibc only. (1)
+    StackUse,     ///< A task is about to end, and its stack was measured. (1)
+    /// The thread of a worker was off its processor for some time between its last event and the
+    /// next one: preempted, or blocked in the system. A worker's sleep between Park and Unpark does
+    /// not count. Linux with glibc only. (1)
     OffCpu,
     // The last three only with SchedulerOptions::lockHolders, of a Mutex or SharedMutex.
     LockWait,  ///< A task or thread wants a lock, and may wait for it. (1)
@@ -138,7 +139,8 @@ struct TraceEvent {
     uint32_t fiber;     ///< The fiber that runs; on an external thread a number of that thread.
     /// The other fiber, or the other worker: see TraceKind. kAnyWorker if there is none.
     uint32_t other;
-    /// A number of tasks, the target value of a wait, the number of a frame, bytes or nanoseconds.
+    /// A number of tasks, by how much a counter changes, the target value of a wait, the number of
+    /// a frame, the bytes of StackUse, or the nanoseconds of OffCpu (at most 2^32 - 1).
     uint32_t count;
     /// When it happens, in ticks of the processor's clock (TraceTicksPerMicrosecond).
     uint64_t ticks;

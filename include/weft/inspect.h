@@ -52,10 +52,10 @@ struct Statistics {
     uint32_t largeFibers = 0;         ///< The same for large fibers.
     uint32_t largeFibersInUse = 0;    ///< The same for large fibers.
     uint32_t largeFibersTouched = 0;  ///< The same for large fibers.
-    /// With SchedulerOptions::stackMeter: the most bytes of its stack that a measured small task
-    /// has used. 0 = none was measured.
+    /// The most bytes of its stack that a measured task with a small stack has used. Includes
+    /// earlier runs with the same SchedulerOptions::stackMeter. 0 = no such task was measured.
     size_t smallStackUsed = 0;
-    size_t largeStackUsed = 0;  ///< The same for large tasks.
+    size_t largeStackUsed = 0;  ///< The same for large stacks.
 };
 
 /// Returns the state of the scheduler.

@@ -155,7 +155,7 @@ struct SchedulerOptions {
     /// The same number gives the same order of all tasks, another number gives another order. Needs
     /// `workers` = 0. Makes time virtual. 0 = off: the usual order.
     uint64_t order = 0;
-    /// Measures how much stack tasks use (weft/trace/stack_meter.h). Null = none. Must outlive the
+    /// Measures how much stack tasks use (weft/trace/stack_meter.h). Null = off. Must outlive the
     /// run.
     StackMeter *stackMeter = nullptr;
 };

@@ -1,5 +1,5 @@
-// The table of a StackMeter. All accesses are relaxed: the figures are only shown, and an entry
-// keeps its key.
+// The table of a StackMeter. All accesses are relaxed: the figures are only shown, and the key of
+// an entry never changes after it was set.
 #pragma once
 
 #include "platform/env.h"
@@ -12,17 +12,19 @@ namespace weft::internal {
 
 struct StackMeterAccess {
     using Entry = StackMeter::Entry;
-    static constexpr uint64_t kFirst = 64;  // tasks of each name that are measured at once
+    static constexpr uint64_t kFirst = 64;  // the first tasks of each name are all measured
 
-    static constexpr uintptr_t kIsFunction = ~(~uintptr_t{0} >> 1);  // no program lies there
+    // Marks the key of a function. No address in a process has this bit.
+    static constexpr uintptr_t kIsFunction = ~(~uintptr_t{0} >> 1);
 
-    /// The address of the name, or of the function if there is none.
+    /// Returns the address of the name. If there is no name: that of the function, with
+    /// kIsFunction.
     static uintptr_t KeyOf(const char *name, TaskFunction function) noexcept {
         return name != nullptr ? reinterpret_cast<uintptr_t>(name)
                                : reinterpret_cast<uintptr_t>(function) | kIsFunction;
     }
 
-    /// Returns the entry of a name, a new one if it has none. Null if the table is full.
+    /// Returns the entry of a name. Adds one if there is none. Returns null if the table is full.
     static Entry *Find(StackMeter &meter, const char *name, TaskFunction function) noexcept {
         const uintptr_t key = KeyOf(name, function);
         const uint64_t hash = key * 0x9e3779b97f4a7c15u >> 32;
@@ -36,19 +38,20 @@ struct StackMeterAccess {
         return nullptr;
     }
 
-    /// A scheduler with these stack sizes begins to use the meter.
+    /// Stores the stack sizes of a scheduler that begins to use the meter.
     static void Begin(StackMeter &meter, size_t smallBytes, size_t largeBytes) noexcept {
         meter.m_stackBytes[static_cast<uint32_t>(StackClass::Small)].store(smallBytes, kRelaxed);
         meter.m_stackBytes[static_cast<uint32_t>(StackClass::Large)].store(largeBytes, kRelaxed);
     }
 
-    /// Tasks of the name belong to the class.
+    /// Stores that tasks of this name have been submitted with this stack class.
     static void NoteClass(StackMeter &meter, const char *name, TaskFunction function,
                           StackClass stack) noexcept {
         if (Entry *const entry = Find(meter, name, function)) entry->stack.store(stack, kRelaxed);
     }
 
-    /// A task of the name begins. Returns its entry if it is to be measured, otherwise null.
+    /// Counts a task of this name that begins. Returns the entry of the name if the task is to be
+    /// measured, otherwise null.
     static Entry *FindNext(StackMeter &meter, const char *name, TaskFunction function) noexcept {
         Entry *const entry = Find(meter, name, function);
         if (entry == nullptr) return nullptr;

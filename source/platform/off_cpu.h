@@ -1,33 +1,35 @@
-// Tells when the system has taken the processor away from a thread.
+// Tells for how long a thread was off its processor: preempted, or blocked in the system.
 //
-// Linux with glibc: the kernel clears a word of each thread (`rseq_cs`) when it takes the processor
-// away while that word names a critical section that the thread is not in. So the thread looks at
-// one word. Only if it was cleared, the thread asks for its processor time. Source: rseq(2).
-// Elsewhere nothing is told.
+// Linux with glibc (x86-64 and aarch64): each thread has a word `rseq_cs` that the kernel reads. It
+// can name a critical section of code. Here it names one that the thread is never in. When the
+// kernel takes the processor away from such a thread, it clears the word. So the thread only has to
+// look at this word. If it was cleared, the thread asks the system for its processor time. Source:
+// rseq(2). On other systems the time is always 0.
 #pragma once
 
 #include <cstdint>
 
 namespace weft::env {
 
-/// Only one thread uses it: the one that has called TakeLost first, or Begin last.
+/// Measures one thread: the one that has called Begin. The first call of TakeLost counts as Begin.
+/// Only this thread may use the object, until another thread calls Begin.
 class OffCpuWatch {
 public:
-    /// Begins anew, on the calling thread.
+    /// Begins to measure the calling thread. Forgets what was before.
     void Begin() noexcept;
 
     /// Returns true if the thread may have lost its processor since the last call of Begin or
-    /// TakeLost. Also true before the first one. Costs one load.
+    /// TakeLost, and before the first of these calls. Cheap: reads a word of memory.
     bool MayHaveLost() const noexcept { return *m_word == 0; }
 
     /// Returns for how long the thread was off its processor since the last call of Begin or
-    /// TakeLost, in nanoseconds. Less than a microsecond counts as 0.
+    /// TakeLost, in nanoseconds. Less than a microsecond counts as 0. The first call returns 0.
     uint64_t TakeLost() noexcept;
 
 private:
     static constexpr uint64_t kNotBegun = 0;
     volatile const uint64_t *m_word = &kNotBegun;
-    uint64_t m_off = 0;  // time that the thread had been off its processor, plus a constant
+    uint64_t m_off = 0;  // time off the processor until the last call, plus a constant
 };
 
 }  // namespace weft::env

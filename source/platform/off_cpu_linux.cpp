@@ -14,12 +14,12 @@ namespace weft::env {
 
 namespace {
 
-constexpr uint64_t kNever = 1;  // a word that is never cleared
+constexpr uint64_t kNever = 1;  // used as the word if there is none: it is never cleared
 
 #if defined(WEFT_RSEQ)
 
-// A critical section without code. The kernel checks that the word before the place to abort to is
-// the one that the C library has registered.
+// A critical section at addresses where no program has code, so no thread is ever in it. The kernel
+// requires RSEQ_SIG, which the C library has registered, in the 4 bytes before the abort address.
 constexpr uint64_t kNoCode = 0x1000;
 const uint32_t s_abort[2] = {RSEQ_SIG, 0};
 struct alignas(32) Section {
@@ -39,7 +39,7 @@ char *ThreadPointer() noexcept {
     return pointer;
 }
 
-// Returns the word of the calling thread, or null if the C library has not registered it.
+// Returns `rseq_cs` of the calling thread, or null if the C library has not registered it.
 volatile uint64_t *Word() noexcept {
     if (__rseq_size == 0) return nullptr;
     auto *const area = reinterpret_cast<struct rseq *>(ThreadPointer() + __rseq_offset);
@@ -63,7 +63,7 @@ uint64_t Nanoseconds(clockid_t clock) noexcept {
     return static_cast<uint64_t>(time.tv_sec) * 1000000000 + static_cast<uint64_t>(time.tv_nsec);
 }
 
-// It grows by one for each nanosecond that the thread is off its processor.
+// Returns a value that grows by one for each nanosecond that the thread is off its processor.
 uint64_t Off() noexcept {
     const uint64_t onCpu = Nanoseconds(CLOCK_THREAD_CPUTIME_ID);
     return Nanoseconds(CLOCK_MONOTONIC) - onCpu;

@@ -1,4 +1,4 @@
-// Implements off_cpu.h. Windows does not tell.
+// Implements off_cpu.h. On Windows the time is always 0.
 #include "platform/off_cpu.h"
 
 namespace weft::env {

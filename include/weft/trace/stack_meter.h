@@ -5,12 +5,13 @@
 //     options.stackMeter = &meter;
 //     ...                                    // the scheduler runs
 //     meter.ForEach([](const weft::StackUse &use, void *) {
-//         engine::Log("%s: %zu of %zu bytes", use.task, use.bytes, use.stackBytes);
+//         const char *name = use.task != nullptr ? use.task : "tasks without a name";
+//         engine::Log("%s: %zu of %zu bytes", name, use.bytes, use.stackBytes);
 //     });
 //
-// Before a task that it measures, weft sets the touched part of the stack below to zero; after the
-// task it looks for the lowest byte that is not zero. That takes about a microsecond. With a
-// Recorder or a trace hook each measurement is an event, too (TraceKind::StackUse).
+// Before it measures a task, weft sets the part of the stack that the task can use to zero. After
+// the task it looks for the lowest word that is not zero. On a small stack this takes about a
+// microsecond. A Recorder or a trace hook gets an event for each measurement (TraceKind::StackUse).
 #pragma once
 
 #include "weft/counter.h"
@@ -28,49 +29,54 @@ struct StackMeterAccess;
 
 /// How much stack the tasks of one name have used.
 struct StackUse {
-    const char *task = nullptr;       ///< The name of the tasks. Null: they have none.
-    TaskFunction function = nullptr;  ///< The function of tasks without a name.
+    const char *task = nullptr;       ///< The name of the tasks. Null if they have none.
+    TaskFunction function = nullptr;  ///< Of tasks without a name. Null for others.
     uint64_t measured = 0;            ///< How many of the tasks were measured.
-    /// The most that one of them has used, at least kLeastBytes. Not counted: tasks that ran on top
-    /// of it while it waited, and the frames of weft below it (less than 1 KiB).
+    /// The most stack that one of them has used, at least kLeastBytes. Not counted: tasks that ran
+    /// on its stack while it waited, and the frames of weft that call it (less than 1 KiB).
     size_t bytes = 0;
-    StackClass stack = StackClass::Small;  ///< The stack class of the tasks.
-    /// The size of this class: SchedulerOptions::smallStackBytes or largeStackBytes.
+    /// The stack class with which tasks of this name were submitted last.
+    StackClass stack = StackClass::Small;
+    /// The stack size of this class: SchedulerOptions::smallStackBytes or largeStackBytes.
     size_t stackBytes = 0;
 };
 
-/// Measures the stacks of tasks, by their names. At most one scheduler uses it at a time.
+/// Measures how much stack the tasks of each name use. At most one scheduler may use it at a time.
+/// A further run adds to its figures.
 ///
-/// Tasks on a thread's own stack are not measured. AddressSanitizer keeps variables elsewhere, so
-/// the figures are too small there.
+/// Names are compared by address, not by text. Tasks without a name are grouped by their function.
+/// A task is not measured if it runs on the stack that the system gave to its thread. Do not use a
+/// StackMeter under AddressSanitizer or valgrind. AddressSanitizer may keep variables outside of
+/// the stack, so the figures are too small.
 class WEFT_API StackMeter {
 public:
-    /// Names that it can hold. Tasks with other names are not measured.
+    /// The most names and functions that it can hold. Tasks of further ones are not measured.
     static constexpr uint32_t kMaxNames = 256;
-    /// Tasks that use less count as this many bytes.
+    /// The least figure: a task that uses less counts as if it used this many bytes.
     static constexpr size_t kLeastBytes = 1024;
 
-    /// Of each name it measures the first 64 tasks, and later about one of `every` tasks. 1 = all.
+    /// Measures the first 64 tasks of each name, and then one in `every` tasks. 1 = all tasks.
     explicit StackMeter(uint32_t every = 16) noexcept : m_every(every != 0 ? every : 1) {}
     StackMeter(const StackMeter &) = delete;
     StackMeter &operator=(const StackMeter &) = delete;
 
-    /// Calls tell(use, user) for each name, and returns their number. Thread-safe. While tasks run,
-    /// the figures may be a little older. `tell` must not throw.
+    /// Calls tell(use, user) for each name of which a task was measured, and for each function of
+    /// tasks without a name. `tell` must not throw. Returns the number of these calls. Thread-safe.
+    /// While tasks run, the figures may be slightly out of date.
     uint32_t ForEach(void (*tell)(const StackUse &use, void *user),
                      void *user = nullptr) const noexcept;
 
 private:
     friend struct internal::StackMeterAccess;
-    // All relaxed: the figures are only shown.
+    // All accesses are relaxed: the figures are only shown, and they publish no other data.
     struct Entry {
-        WEFT_ATOMIC<uintptr_t> key{0};                // 0: free
-        WEFT_ATOMIC<uint64_t> begun{0}, measured{0};  // tasks
+        WEFT_ATOMIC<uintptr_t> key{0};                // 0: the entry is free
+        WEFT_ATOMIC<uint64_t> begun{0}, measured{0};  // numbers of tasks
         WEFT_ATOMIC<size_t> bytes{0};
         WEFT_ATOMIC<StackClass> stack{StackClass::Small};
     };
     const uint32_t m_every;
-    WEFT_ATOMIC<size_t> m_stackBytes[2]{};  // of the stack classes
+    WEFT_ATOMIC<size_t> m_stackBytes[2]{};  // the stack size of each stack class
     Entry m_entries[kMaxNames];
 };
 

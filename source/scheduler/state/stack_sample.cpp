@@ -12,18 +12,20 @@ namespace weft::internal {
 
 namespace {
 
-// The functions below work on the stack that they run on. So they leave out what is nearer to their
-// own frames than this.
+// The functions below run on the stack that they look at. So they leave out this many bytes below
+// their own frames, which they need themselves.
 constexpr size_t kOwn = StackMeter::kLeastBytes;
 constexpr size_t kWord = sizeof(uint64_t);
 
-// Returns the end of the part of the stack below the caller that may be changed, or `bottom`.
+// Returns the end of the part of the stack that the caller may look at and change. Returns `bottom`
+// if there is no such part.
 WEFT_FORCEINLINE char *EndBelow(char *bottom) noexcept {
     char *const frame = static_cast<char *>(WEFT_FRAME_ADDRESS());
     return static_cast<size_t>(frame - bottom) > kOwn ? frame - kOwn : bottom;
 }
 
-// Sets everything below the caller's frames to zero. What was never touched is zero already.
+// Sets the stack from `bottom` to EndBelow to zero. Leaves out the lowest pages, if they were never
+// touched: they are zero already.
 WEFT_NOINLINE WEFT_NO_ASAN void Clear(char *bottom) noexcept {
     char *const end = EndBelow(bottom);
     char *const begin = FirstTouched(bottom, end);
@@ -32,7 +34,7 @@ WEFT_NOINLINE WEFT_NO_ASAN void Clear(char *bottom) noexcept {
 
 }  // namespace
 
-// Lowers m_lowest to the lowest word that is not zero.
+// Lowers m_lowest to the lowest word of the stack that is not zero, if that word lies lower.
 WEFT_NOINLINE WEFT_NO_ASAN void StackSample::Look(char *bottom) noexcept {
     char *const end = EndBelow(bottom);
     const char *word = FirstTouched(bottom, end);

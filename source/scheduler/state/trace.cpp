@@ -13,8 +13,8 @@ namespace weft::internal {
 
 namespace {
 
-// Where the worker may be in the middle of something, or between two tasks. The end of the run
-// would not see tasks that are submitted there.
+// The events in which the hook may submit tasks. In all others the worker may be in the middle of
+// something, or between two tasks, and the end of the run would not see the submitted tasks.
 constexpr uint32_t kMaySubmit =
     TraceHooks::Bit(TraceKind::TaskBegin) | TraceHooks::Bit(TraceKind::TaskEnd) |
     TraceHooks::Bit(TraceKind::Submit) | TraceHooks::Bit(TraceKind::Wait) |
@@ -64,8 +64,8 @@ void Tell(Scheduler &scheduler, Worker *worker, TraceKind kind, TraceEvent &even
     worker->mustNotSubmit = mustNotSubmit;
 }
 
-// Tells for how long the worker's thread was off its processor. `ticks`: those of the event that
-// comes next.
+// Tells for how long the worker's thread was off its processor since its last event. `ticks`: the
+// time of the event that comes next.
 WEFT_NOINLINE void TellOffCpu(Worker *worker, uint64_t ticks) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     const uint64_t lost = scheduler.order.isOn ? 0 : worker->offCpu.TakeLost();
@@ -91,8 +91,8 @@ void EmitNow(Scheduler &scheduler, Worker *worker, TraceKind kind, TraceEvent &e
 
 namespace {
 
-// The ways for a recorder alone. If the task before has just ended on this fiber, the begin gets
-// one record with that end.
+// RecordBegin and KeepEnd are used if there is a recorder and no hook. If the previous task has
+// just ended on this fiber, one record says that it has ended and that this task begins.
 void RecordBegin(Fiber *self, uint64_t ticks, const Task &task, const Origin &origin) noexcept {
     Worker &worker = *self->worker;
     const Scheduler &scheduler = *worker.scheduler;
@@ -130,7 +130,7 @@ TraceEvent EventOf(Fiber *self, uint64_t ticks, const Task &task, const Origin &
     return event;
 }
 
-// Ends the measurement of the task's stack, and tells its result.
+// Ends the measurement of the task's stack. Tells the result, if the task was measured.
 WEFT_NOINLINE void TellStackUse(Fiber *self, uint64_t ticks, const Task &task, const Origin &origin,
                                 StackSample &sample) noexcept {
     const size_t bytes = sample.End(self->StackBottom(), self->sample);
@@ -178,9 +178,9 @@ void TraceTask(Fiber *self, TraceKind kind, const Task &task, const Origin &orig
 
 namespace {
 
-// Returns the first of `count` numbers of tasks. relaxed: a number says nothing about other data. A
-// range that contains a multiple of 2^kTaskIdBits is given up, because the lower bits of one of its
-// numbers would be 0.
+// Returns the first of `count` new numbers of tasks. Skips a range that contains a multiple of
+// 2^kTaskIdBits, because the lower bits of one of its numbers would be 0. If `count` is at
+// least 2^kTaskIdBits, this cannot be avoided. relaxed: a number says nothing about other data.
 uint64_t TakeIds(Scheduler &scheduler, uint32_t count) noexcept {
     for (;;) {
         const uint64_t first = scheduler.taskIds.fetch_add(count, kRelaxed);
@@ -189,7 +189,7 @@ uint64_t TakeIds(Scheduler &scheduler, uint32_t count) noexcept {
     }
 }
 
-// The way for a recorder alone.
+// Used if there is no hook. Writes the two records of a submission, if there is a recorder.
 void RecordSubmit(Worker *worker, uint32_t count, const Task *tasks, uint64_t first,
                   const Counter *counter, const Label &label) noexcept {
     const Scheduler &scheduler = *worker->scheduler;
@@ -208,7 +208,7 @@ void RecordSubmit(Worker *worker, uint32_t count, const Task *tasks, uint64_t fi
 
 }  // namespace
 
-// A worker takes many numbers at once, because all workers write to the same number.
+// A worker takes many numbers at once, because all workers write to Scheduler::taskIds.
 uint64_t NewTaskIds(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept {
     constexpr uint32_t kAtOnce = 1024;
     if (worker == nullptr || count > kAtOnce) return TakeIds(scheduler, count);
@@ -222,7 +222,8 @@ uint64_t NewTaskIds(Scheduler &scheduler, Worker *worker, uint32_t count) noexce
 
 uint64_t FullTaskId(const Scheduler &scheduler, uint32_t id) noexcept {
     if (id == 0) return 0;
-    // relaxed: the number came with the task, so this thread sees at least the value after it
+    // relaxed: the task was published after its number was taken, so `next` is higher than this
+    // number
     const uint64_t next = scheduler.taskIds.load(kRelaxed);
     return next - ((next - id) & kTaskIdMask);
 }

@@ -1,9 +1,9 @@
-// Tells the host's trace hook what happens. If there is no hook, each event costs one predictable
-// branch.
+// Tells the trace hook and the recorder what happens, and lets the StackMeter measure tasks. If
+// there is none of these three, each event costs one predictable branch.
 //
 // An event comes before others can see what it says: Submit before the tasks can begin, Ready
 // before the fiber can continue, Wake before the sleeper is woken. So if the clocks of all
-// processors agree, the times of events that depend on each other have their order.
+// processors agree, the times of events that depend on each other are in the right order.
 #pragma once
 
 #include "platform/compiler.h"
@@ -16,7 +16,8 @@ inline bool IsTraced(const Scheduler &scheduler) noexcept {
     return WEFT_UNLIKELY(scheduler.trace != nullptr);
 }
 
-/// Calls the hook, if it wants this kind. Sets `kind`, `worker`, `fiber` and, if it is 0, `ticks`.
+/// Records the event, and calls the hook if it wants this kind. Before that tells OffCpu, if the
+/// worker's thread was off its processor. Sets `kind`, `worker`, `fiber` and, if it is 0, `ticks`.
 /// `worker`: the caller's, or null for a thread that is no worker of this scheduler.
 void EmitNow(Scheduler &scheduler, Worker *worker, TraceKind kind, TraceEvent &event) noexcept;
 
@@ -40,32 +41,39 @@ inline void Emit(Scheduler &scheduler, Worker *worker, TraceKind kind) noexcept 
     Emit(scheduler, worker, kind, [](TraceEvent &) {});
 }
 
-/// What a trace says of a task that begins, beside its function and its name.
+/// What the events of a task say about it, besides its function and its name.
 struct Origin {
     Counter *counter;                  // counts the task; may be null
-    uint32_t taskId;                   // what the queue has kept of its number
+    uint32_t taskId;                   // the part of its number that the queue has kept
     uint32_t stolenFrom = kAnyWorker;  // the worker from which it was stolen
 };
 
-/// Numbers of tasks. Each task of a run has its own, 64 bits wide; a queue keeps the lower
-/// kTaskIdBits of it. These are never 0, and 0 stands for a task that was submitted without a hook.
-/// FullTaskId is exact while fewer than 2^kTaskIdBits tasks have been submitted since the task.
+/// Each traced task of a run has its own number of 64 bits. A queue keeps the lower kTaskIdBits of
+/// it. These are never 0: a 0 there stands for a task without a number.
+///
+/// NewTaskIds returns the first of `count` new numbers. FullTaskId restores a number from what the
+/// queue has kept. It is exact while fewer than 2^kTaskIdBits tasks were submitted after the task.
 uint64_t NewTaskIds(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept;
 uint64_t FullTaskId(const Scheduler &scheduler, uint32_t id) noexcept;
 
-/// Tells that a task begins (TaskBegin) or has ended (TaskEnd) on this fiber. `sample`: the same
-/// object for both.
+/// Tells that a task begins (TaskBegin) or has ended (TaskEnd) on this fiber, and measures its
+/// stack if there is a StackMeter. `sample`: the same object for both calls.
 void TraceTask(Fiber *self, TraceKind kind, const Task &task, const Origin &origin,
                StackSample &sample) noexcept;
 
-/// The end of a task is kept back, because another task may begin at once: then both get one record
-/// and one time. Call this when the worker will do something else. Each other event does it, too.
+/// Writes the record of a TaskEnd that was kept back (Worker::keptEnd), if there is one.
+///
+/// If there is a recorder and no hook, a TaskEnd is not recorded at once. If the next task begins
+/// right after it on the same fiber, one record with one time says both. Otherwise TellKeptEnd
+/// must be called before the worker does something else. Every other event of the worker calls it.
+/// If there is a hook, TaskEnd is told at once, and only its time is kept for the next TaskBegin.
 void TellKeptEndNow(Worker *worker) noexcept;
 inline void TellKeptEnd(Worker *worker) noexcept {
     if (WEFT_UNLIKELY(worker->endedAt != 0)) TellKeptEndNow(worker);
 }
 
-/// Adds a WaitFrame to the fiber while this object exists: tasks of `counter` may run on top of it.
+/// Adds a WaitFrame to the fiber while this object exists: tasks of `counter` may run on top of the
+/// waiting task. Its destructor writes the kept end of the last one, because the task goes on.
 class Awaits {
 public:
     Awaits(Fiber *fiber, Counter *counter) noexcept
@@ -84,8 +92,8 @@ private:
     const WaitFrame m_frame;
 };
 
-/// Numbers the tasks, and tells that they are submitted. Returns what the queue keeps of the first
-/// number.
+/// Numbers the tasks, and tells that they are submitted. Returns the part of the first number that
+/// the queue keeps.
 uint32_t TraceSubmit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
                      const Counter *counter, Label label) noexcept;
 

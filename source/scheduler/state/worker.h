@@ -37,7 +37,7 @@ struct PendingSwitch {
     Destination destination = Destination::None;
 };
 
-/// The end of a task, see trace.h.
+/// The end of a task that is not recorded yet, see TellKeptEnd in trace.h.
 struct KeptEnd {
     const char *name = nullptr;
     TaskFunction function = nullptr;
@@ -186,11 +186,11 @@ struct alignas(kLineBytes) Worker {
     uint64_t runsLanes = 0;                  // lanes of the levels that it runs
     uint64_t batches = 0;                    // number of batches that this worker has submitted
     uint64_t taskIdNext = 0, taskIdEnd = 0;  // numbers of tasks for its submissions (trace.h)
-    // The ticks of the last event, if that was the end of a task; otherwise 0. If only a recorder
-    // wants events, this end is not recorded yet, see trace.h.
+    // The ticks of the last event, if that was the end of a task; otherwise 0. If there is a
+    // recorder and no hook, this end is not recorded yet: `keptEnd` has the rest of it.
     uint64_t endedAt = 0;
     KeptEnd keptEnd;
-    env::OffCpuWatch offCpu;  // if events are traced
+    env::OffCpuWatch offCpu;  // used only if events are traced
     Aging aging;
     // A fiber has yielded: a task that has not begun comes next.
     bool taskBeforeReady = false;
