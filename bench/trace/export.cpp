@@ -76,8 +76,10 @@ void WriteEvent(const Recording &recording, const Event &event, std::ostream &ou
     if (event.id != 0)
         Print(out, isTask ? "  task %llu" : "  argument 0x%llx",
               static_cast<unsigned long long>(event.id));
+    const bool isLock = event.kind >= weft::TraceKind::LockWait;
     if (event.counter != 0)
-        Print(out, "  counter 0x%llx", static_cast<unsigned long long>(event.counter));
+        Print(out, "  %s 0x%llx", isLock ? "lock" : "counter",
+              static_cast<unsigned long long>(event.counter));
     if (event.kind == weft::TraceKind::FiberSwitch && (event.other & 0xffffff) == kThreadStack)
         out << "  to its thread's stack";
     else if (const char *const other = OtherOf(event))

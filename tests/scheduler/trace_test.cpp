@@ -2,6 +2,8 @@
 #include "weft/blocking/blocking_calls.h"
 #include "weft/closure.h"
 #include "weft/deferred.h"
+#include "weft/sync/mutex.h"
+#include "weft/sync/shared_mutex.h"
 #include "weft/time.h"
 #include "weft/trace/marks.h"
 
@@ -432,6 +434,52 @@ TEST_CASE("trace: a task that is found after a search begins then", "[trace]") {
     }) == Status::Ok);
     CHECK(isDone);
     CHECK(Unmatched(trace.Events()) == "");
+}
+
+TEST_CASE("trace: locks, with the tasks and threads that hold them", "[trace][sync]") {
+    test::TraceLog trace;
+    SchedulerOptions options = test::Options(1);
+    const bool isWatched = GENERATE(true, false);
+    options.lockHolders = isWatched;
+    trace.AttachTo(options, kAllKinds);
+    test::Runner runner(options);
+    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    Mutex mutex(runner.scheduler);
+    SharedMutex shared(runner.scheduler);
+    test::Batch tasks(1, [&](TaskScheduler &, uint32_t) {
+        mutex.lock();
+        shared.lock_shared();
+        CHECK(!shared.try_lock());
+        CHECK(!mutex.try_lock_for(std::chrono::microseconds(1)));
+        shared.unlock_shared();
+        mutex.unlock();
+    });
+    Counter counter;
+    runner.scheduler.AddTasks(1, tasks.Tasks(), &counter, test::Named("task"));
+    runner.scheduler.WaitForCounter(&counter);
+    mutex.lock();  // on an external thread
+    mutex.unlock();
+    runner.scheduler.Stop();
+    std::vector<std::string> events;
+    for (const test::LoggedEvent &logged : trace.Events()) {
+        const TraceKind kind = logged.kind;
+        if (kind != TraceKind::LockWait && kind != TraceKind::Lock && kind != TraceKind::Unlock)
+            continue;
+        const void *lock = logged.event.lock;
+        events.push_back(std::string(kind == TraceKind::LockWait ? "wait"
+                                     : kind == TraceKind::Lock   ? "lock"
+                                                                 : "unlock") +
+                         (lock == &mutex    ? " mutex"
+                          : lock == &shared ? " shared"
+                          : lock == nullptr ? ""
+                                            : " ?") +
+                         (logged.event.worker == kAnyWorker ? ", outside" : ", " + logged.task));
+    }
+    const std::vector<std::string> expected = {
+        "wait mutex, task",    "lock mutex, task",    "wait shared, task",    "lock shared, task",
+        "wait mutex, task",    "wait, task",          "unlock shared, task",  "unlock mutex, task",
+        "wait mutex, outside", "lock mutex, outside", "unlock mutex, outside"};
+    CHECK(events == (isWatched ? expected : std::vector<std::string>()));
 }
 
 TEST_CASE("trace: blocking calls and attached threads", "[trace]") {

@@ -506,3 +506,51 @@ TEST_CASE("time off the processor in several parts, without a task, and longer t
     CHECK(tail == Texts{"a on 0: 3", off + "5", off + "10", "a worker searched for work on 0: 1"});
     CHECK(std::find(path.begin(), path.end(), off + "4") != path.end());
 }
+
+TEST_CASE("waits for locks, and the tasks that held them", "[summary]") {
+    constexpr uint64_t kLock = 0x80, kOther = 0x88;
+    test::WrittenRecording file(2);
+    const uint32_t external = file.External();
+    file.Submit(external, 1, 9, 1, 10, "holder");
+    file.Submit(external, 1, 9, 2, 11, "waiter");
+    file.Begin(0, 2, 5, 10, "holder");
+    file.Add(0, 2, TraceKind::LockWait, 5, 0, kLock);
+    file.Add(0, 3, TraceKind::Lock, 5, 0, kLock);
+    file.Begin(1, 4, 6, 11, "waiter");
+    file.Add(1, 4, TraceKind::LockWait, 6, 0, kOther);
+    file.Add(1, 5, TraceKind::LockWait, 6, 0, 0);  // it has given up
+    file.Wait(1, 6, 6, 0x90);
+    file.Resume(1, 7, 6, 0x90);
+    file.Add(1, 8, TraceKind::LockWait, 6, 0, kLock);
+    file.Wait(1, 9, 6, 0x98);
+    file.Switch(1, 9, 6, 7);
+    file.Begin(1, 10, 7, 12, "waiter");
+    file.Add(1, 10, TraceKind::LockWait, 7, 0, kLock);
+    file.Wait(1, 10, 7, 0x99);
+    file.Add(0, 20, TraceKind::Unlock, 5, 0, kLock);
+    file.Ready(0, 20, 5, 6, 0x98);
+    file.End(0, 21, 5, 10, "holder");
+    file.Switch(1, 22, 7, 6);
+    file.Resume(1, 22, 6, 0x98);
+    file.Add(1, 22, TraceKind::Lock, 6, 0, kLock);
+    file.Add(0, 25, TraceKind::Unlock, 8, 0, kLock);  // another task
+    file.Ready(0, 26, 8, 7, 0x99);
+    file.End(1, 26, 6, 11, "waiter");
+    file.Switch(1, 27, 6, 7);
+    file.Resume(1, 27, 7, 0x99);
+    file.Add(1, 27, TraceKind::Lock, 7, 0, kLock);
+    file.Add(1, 28, TraceKind::Unlock, 7, 0, kLock);
+    file.End(1, 28, 7, 12, "waiter");
+    const Built built{file};
+    std::vector<std::string> names;
+    for (const Wait &wait : built.timeline.waits) names.push_back(built.timeline.NameOfWait(wait));
+    CHECK(names == Texts{"counter 0x90", "lock 0x80, held by holder", "lock 0x80, held by holder"});
+    const Summary summary = Summarize(built.timeline, 0);
+    REQUIRE(summary.locks.size() == 1);
+    CHECK(summary.locks[0].lock == kLock);
+    CHECK(summary.locks[0].count == 2);
+    CHECK(summary.locks[0].total == 30000);
+    CHECK(summary.locks[0].max == 17000);
+    CHECK(built.timeline.names[summary.locks[0].holder] == "holder");
+    CHECK(Printed(built, 0).find("lock 0x80") != std::string::npos);
+}

@@ -14,10 +14,10 @@
 // microsecond. A Recorder or a trace hook gets an event for each measurement (TraceKind::StackUse).
 #pragma once
 
-#include "weft/counter.h"
 #include "weft/export.h"
 #include "weft/task.h"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -70,13 +70,13 @@ private:
     friend struct internal::StackMeterAccess;
     // All accesses are relaxed: the figures are only shown, and they publish no other data.
     struct Entry {
-        WEFT_ATOMIC<uintptr_t> key{0};                // 0: the entry is free
-        WEFT_ATOMIC<uint64_t> begun{0}, measured{0};  // numbers of tasks
-        WEFT_ATOMIC<size_t> bytes{0};
-        WEFT_ATOMIC<StackClass> stack{StackClass::Small};
+        std::atomic<uintptr_t> key{0};                // 0: the entry is free
+        std::atomic<uint64_t> begun{0}, measured{0};  // numbers of tasks
+        std::atomic<size_t> bytes{0};
+        std::atomic<StackClass> stack{StackClass::Small};
     };
     const uint32_t m_every;
-    WEFT_ATOMIC<size_t> m_stackBytes[2]{};  // the stack size of each stack class
+    std::atomic<size_t> m_stackBytes[2]{};  // the stack size of each stack class
     Entry m_entries[kMaxNames];
 };
 
