@@ -6,6 +6,8 @@ const weft = {
     ...require('../../bench/trace/page/reader.js'),
     ...require('../../bench/trace/page/analysis.js'),
 };
+const {waitTexts} = require('../../bench/trace/page/details.js');
+const {waitText} = require('../../bench/trace/page/input.js');
 const {Writer, Kind, NONE} = require('./writer.js');
 const {simulate, preempt, chance, STAGES, SIDE} = require('./simulate.js');
 
@@ -55,6 +57,8 @@ function checkInvariants(analysis) {
                 waits.task[i] < 0 ||
                 waits.ready[i] === waits.end[i],
         );
+    for (let i = 0; i < waits.count; ++i)
+        assert.ok(waits.holder[i] < tasks.count && (waits.holder[i] < 0 || waits.lock[i] > 0));
     for (let i = 0; i < parks.count; ++i)
         assert.ok(parks.woken[i] >= parks.begin[i] && parks.woken[i] <= parks.end[i]);
     for (let track = 0; track < analysis.tracks.length; ++track) {
@@ -448,6 +452,193 @@ test('a counter has the name that it got last', () => {
         [`counter ${counter}`, 'first', 'first', 'second', 'second'],
     );
     assert.equal(a.counterName(0, 500), 'no counter');
+});
+
+// What each wait is for, in the order in which they began: [name of the task, what].
+const waitsOf = a =>
+    Array.from({length: a.waits.count}, (_, i) => [
+        a.names[a.tasks.name[a.waits.task[i]]],
+        a.waitName(i, a.waits.begin[i]),
+    ]);
+const LOCK = 0x80;
+
+// Calls `act` with a document whose links are texts in brackets.
+function withLinks(act) {
+    const createElement = () => ({
+        children: [],
+        addEventListener() {},
+        setAttribute() {},
+        append(...children) {
+            this.children.push(...children);
+        },
+        toString() {
+            return `[${this.children.join('')}]`;
+        },
+    });
+    global.document = {createElement};
+    try {
+        return act();
+    } finally {
+        delete global.document;
+    }
+}
+
+test('locks: a wait names the lock and its holder, on this and on another worker', () => {
+    const w = new Writer({workers: 2});
+    const large = 0x7f0000000080n;
+    w.put(0, Kind.CounterName, 50, {fiber: 1, a: 0x10, name: 'loads'});
+    w.begin(0, 100, {fiber: 1, number: 1, name: 'importer'});
+    w.put(0, Kind.LockWait, 110, {fiber: 1, a: LOCK, name: 'importer'});
+    w.put(0, Kind.Lock, 120, {fiber: 1, a: LOCK, name: 'importer'});
+    w.put(0, Kind.Wait, 200, {fiber: 1, a: 0x10, name: 'importer'}); // for no lock
+    w.put(0, Kind.FiberSwitch, 210, {fiber: 1, other: 2});
+    w.begin(0, 220, {fiber: 2, number: 2, name: 'editor'});
+    w.put(0, Kind.LockWait, 230, {fiber: 2, a: LOCK, name: 'editor'});
+    w.put(0, Kind.Wait, 240, {fiber: 2, a: 0x90, name: 'editor'});
+    w.put(0, Kind.FiberSwitch, 250, {fiber: 2, other: 3});
+    w.begin(1, 300, {fiber: 4, number: 3, name: 'saver'});
+    w.put(1, Kind.Lock, 310, {fiber: 4, a: large, name: 'saver'}); // another one, without a wait
+    w.put(1, Kind.LockWait, 320, {fiber: 4, a: LOCK, name: 'saver'});
+    w.put(1, Kind.Wait, 330, {fiber: 4, a: 0x90, name: 'saver'});
+    w.put(1, Kind.FiberSwitch, 340, {fiber: 4, other: 5});
+    w.put(0, Kind.FiberSwitch, 400, {fiber: 3, other: 1});
+    w.put(0, Kind.Resume, 410, {fiber: 1, a: 0x10, name: 'importer'});
+    w.put(0, Kind.Unlock, 420, {fiber: 1, a: LOCK, name: 'importer'});
+    w.put(0, Kind.Ready, 430, {fiber: 1, other: 2, a: 0x90, name: 'editor'});
+    w.end(0, 440, {fiber: 1, number: 1, name: 'importer'});
+    w.put(1, Kind.FiberSwitch, 500, {fiber: 5, other: 2});
+    w.put(1, Kind.Resume, 510, {fiber: 2, a: 0x90, name: 'editor'});
+    w.put(1, Kind.Lock, 520, {fiber: 2, a: LOCK, name: 'editor'});
+    w.put(1, Kind.Wait, 530, {fiber: 2, a: 0x10, name: 'editor'}); // it has the lock now
+    w.put(1, Kind.FiberSwitch, 540, {fiber: 2, other: 5});
+    w.begin(0, 600, {fiber: 3, number: 4, name: 'cook'});
+    w.put(0, Kind.LockWait, 610, {fiber: 3, a: LOCK, name: 'cook'});
+    w.put(0, Kind.Wait, 620, {fiber: 3, a: 0x90, name: 'cook'});
+    w.put(2, Kind.LockWait, 700, {fiber: 9, a: large});
+    w.put(2, Kind.Wait, 710, {fiber: 9, a: 0x91});
+    w.put(2, Kind.Resume, 800, {fiber: 9, a: 0x91});
+    w.put(2, Kind.Lock, 810, {fiber: 9, a: large});
+    w.put(2, Kind.Wait, 820, {fiber: 9, a: 0x10});
+    w.put(2, Kind.Resume, 900, {fiber: 9, a: 0x10});
+    const a = analyse(w);
+    checkInvariants(a);
+    assert.deepEqual(a.recording.problems, []);
+    assert.deepEqual(waitsOf(a), [
+        ['importer', 'loads'],
+        ['editor', 'lock 0x80, held by importer'],
+        ['saver', 'lock 0x80, held by importer'],
+        ['editor', 'loads'],
+        ['cook', 'lock 0x80, held by editor'],
+        ['host code', 'lock 0x7f0000000080, held by saver'],
+        ['host code', 'loads'],
+    ]);
+    assert.deepEqual(
+        [...a.waits.holder.subarray(0, 7)].map(task => (task < 0 ? -1 : a.tasks.number[task])),
+        [-1, 1, 1, -1, 2, 3, -1],
+    );
+    // what the page says: below the timeline, and beside the mouse
+    const page = {
+        analysis: a,
+        frames: [{begin: 0}],
+        chosen: 0,
+        label: track => a.tracks[track].label,
+        taskName: task => a.names[a.tasks.name[task]],
+    };
+    const details = withLinks(() => [0, 1, 4].map(wait => waitTexts(page, wait).join('')));
+    assert.deepEqual(details, [
+        'Waited for loads <= 0 at 200 ns for 210 ns.',
+        'Waited for lock 0x80, held by [importer], at 240 ns for 270 ns; ' +
+            'released at 430 ns on worker 0 after [importer], continued 80 ns later.',
+        'Waited for lock 0x80, held by [editor], at 620 ns for 280 ns.',
+    ]);
+    const thread = a.tracks.findIndex(track => track.kind === 'thread');
+    assert.equal(waitText(a, thread, 750), 'waits for lock 0x7f0000000080, held by saver');
+    assert.equal(waitText(a, thread, 850), 'waits for loads');
+});
+
+test('locks: a try that gives up; the next wait is not for the lock', () => {
+    const w = new Writer({workers: 2});
+    w.begin(0, 100, {fiber: 1, number: 1, name: 'importer'});
+    w.put(0, Kind.Lock, 120, {fiber: 1, a: LOCK, name: 'importer'});
+    w.put(1, Kind.CounterName, 150, {fiber: 2, a: 0x10, name: 'loads'});
+    w.begin(1, 200, {fiber: 2, number: 2, name: 'editor'});
+    w.put(1, Kind.LockWait, 210, {fiber: 2, a: LOCK, name: 'editor'});
+    w.put(1, Kind.Wait, 220, {fiber: 2, a: 0x90, name: 'editor'});
+    w.put(1, Kind.FiberSwitch, 230, {fiber: 2, other: NONE});
+    w.put(1, Kind.Deadline, 300, {fiber: 0xffffff});
+    w.put(1, Kind.Ready, 310, {fiber: 0xffffff, other: 2, a: 0x90, name: 'editor'});
+    w.put(1, Kind.FiberSwitch, 320, {fiber: 0xffffff, other: 2});
+    w.put(1, Kind.Resume, 330, {fiber: 2, a: 0x90, name: 'editor'});
+    w.put(1, Kind.LockWait, 340, {fiber: 2, name: 'editor'}); // has given up
+    w.put(1, Kind.Wait, 400, {fiber: 2, a: 0x10, name: 'editor'});
+    w.put(1, Kind.FiberSwitch, 410, {fiber: 2, other: 3});
+    w.begin(1, 500, {fiber: 3, number: 3, name: 'saver'});
+    w.put(1, Kind.LockWait, 510, {fiber: 3, a: LOCK, name: 'saver'});
+    w.put(1, Kind.Yield, 520, {fiber: 3, name: 'saver'}); // waits for nothing
+    w.put(1, Kind.FiberSwitch, 530, {fiber: 3, other: NONE});
+    w.put(1, Kind.FiberSwitch, 540, {fiber: 0xffffff, other: 3});
+    w.put(1, Kind.Wait, 550, {fiber: 3, a: 0x90, name: 'saver'});
+    w.put(0, Kind.Frame, 900, {fiber: 1, other: 1});
+    const a = analyse(w);
+    checkInvariants(a);
+    assert.deepEqual(waitsOf(a), [
+        ['editor', 'lock 0x80, held by importer'],
+        ['editor', 'loads'],
+        ['saver', 'no counter'],
+        ['saver', 'lock 0x80, held by importer'],
+    ]);
+    assert.deepEqual([...a.waits.byDeadline.subarray(0, 4)], [1, 0, 0, 0]);
+});
+
+test('locks: several holders, an unlock by another task, a holder whose begin was lost', () => {
+    const w = new Writer({workers: 2});
+    let t = 100;
+    let waiters = 0;
+    const put = (fiber, kind, name) => w.put(0, kind, (t += 10), {fiber, a: LOCK, name});
+    const begin = (fiber, name) => {
+        w.put(0, Kind.FiberSwitch, (t += 10), {fiber: 0xffffff, other: fiber});
+        w.begin(0, (t += 10), {fiber, number: fiber, name});
+    };
+    const to = (from, fiber) => w.put(0, Kind.FiberSwitch, (t += 10), {fiber: from, other: fiber});
+    // another task asks for the lock, which shows who has it
+    const ask = () => {
+        const [fiber, number] = [100 + ++waiters, 100 + waiters];
+        w.begin(1, (t += 10), {fiber, number, name: 'asker'});
+        w.put(1, Kind.LockWait, (t += 10), {fiber, a: LOCK, name: 'asker'});
+        w.put(1, Kind.Wait, (t += 10), {fiber, a: 0x90, name: 'asker'});
+        w.put(1, Kind.FiberSwitch, (t += 10), {fiber, other: fiber + 1});
+    };
+    put(7, Kind.Lock, 'lost'); // of a task whose begin was overwritten
+    ask();
+    put(7, Kind.Unlock, 'lost');
+    ask();
+    to(7, NONE);
+    begin(1, 'first');
+    put(1, Kind.Lock, 'first');
+    to(1, NONE);
+    begin(2, 'second');
+    put(2, Kind.Lock, 'second');
+    ask();
+    put(2, Kind.Unlock, 'second'); // its own
+    ask();
+    put(2, Kind.Unlock, 'second'); // that of the first one
+    ask();
+    put(2, Kind.Unlock, 'second'); // of a lock whose begin was lost
+    put(2, Kind.Lock, 'second');
+    ask();
+    const a = analyse(w);
+    checkInvariants(a);
+    assert.deepEqual(
+        waitsOf(a).map(([, what]) => what),
+        [
+            'lock 0x80, held by lost',
+            'lock 0x80',
+            'lock 0x80, held by second',
+            'lock 0x80, held by first',
+            'lock 0x80',
+            'lock 0x80, held by second',
+        ],
+    );
 });
 
 // Tasks with small and large stacks: [name, bytes that it has used or 0, whether it is large].

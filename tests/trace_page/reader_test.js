@@ -86,6 +86,28 @@ test('all fields of a whole recording', () => {
     );
 });
 
+test('events of locks, with the addresses of the locks', () => {
+    const w = new Writer({workers: 1});
+    w.put(0, Kind.LockWait, 10, {fiber: 4, a: 0x80, name: 'walk'});
+    w.put(0, Kind.Wait, 20, {fiber: 4, a: 0x90, name: 'walk'});
+    w.put(0, Kind.LockWait, 30, {fiber: 4, name: 'walk'}); // it has given up
+    w.put(0, Kind.Lock, 40, {fiber: 4, a: 0xfedc000000000081n, name: 'walk'});
+    w.put(0, Kind.Unlock, 50, {fiber: 4, a: 0x82, name: 'walk'});
+    const recording = weft.read(w.bytes());
+    assert.deepEqual(recording.problems, []);
+    const found = [...recording.order].map(i => [
+        recording.kind[i],
+        recording.locks.get(recording.counter[i]),
+    ]);
+    assert.deepEqual(found, [
+        [24, '0x80'],
+        [Kind.Wait, undefined], // an address of a counter
+        [24, undefined],
+        [25, '0xfedc000000000081'],
+        [26, '0x82'],
+    ]);
+});
+
 test('accepts a Buffer, a Uint8Array inside of a larger buffer, and an ArrayBuffer', () => {
     const bytes = small().bytes();
     const larger = new Uint8Array(bytes.length + 13);

@@ -512,6 +512,19 @@ class Analysis {
         if (names !== undefined) for (const one of names) if (one.time <= time) found = one.name;
         return found ? this.names[found] : `counter ${counter}`;
     }
+
+    /// Returns what a wait is for, with the name that a counter has at this time: "counter 3",
+    /// "lock 0x80, held by importer".
+    waitName(wait, time) {
+        const {lock, holder, counter} = this.waits;
+        if (lock[wait] === 0) return this.counterName(counter[wait], time);
+        const text = this.lockName(lock[wait]);
+        if (holder[wait] < 0) return text;
+        return `${text}, held by ${this.names[this.tasks.name[holder[wait]]] || '(no name)'}`;
+    }
+    lockName(lock) {
+        return `lock ${this.recording.locks.get(lock)}`;
+    }
 }
 
 /// Analyses what `read` has returned.

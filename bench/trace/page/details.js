@@ -73,18 +73,28 @@ function waitTexts(page, wait) {
     const begin = waits.begin[wait];
     const lasted = `at ${inFrame(page, begin)} for ${timeText(waits.end[wait] - begin)}`;
     if (waits.isYield[wait]) return `Yielded ${lasted}.`;
-    const counter = analysis.counterName(waits.counter[wait], begin);
-    const text = `Waited for ${counter} <= ${waits.target[wait]} ${lasted}`;
+    const texts = [...awaitedTexts(page, wait), ` ${lasted}`];
     const track = waits.readyTrack[wait];
-    if (track < 0) return text + '.';
-    if (waits.byDeadline[wait]) return text + ', until a deadline.';
+    if (track < 0) return [...texts, '.'];
+    if (waits.byDeadline[wait]) return [...texts, ', until a deadline.'];
     const ready = waits.ready[wait];
     const slice = analysis.sliceBefore(track, ready + 1);
     return [
-        `${text}; released at ${inFrame(page, ready)} on ${page.label(track)}`,
+        ...texts,
+        `; released at ${inFrame(page, ready)} on ${page.label(track)}`,
         ...(slice < 0 ? [] : [' after ', taskLink(page, analysis.slices.task[slice])]),
         `, continued ${timeText(waits.end[wait] - ready)} later.`,
     ];
+}
+
+// What it waited for. The words are those of Analysis.waitName, but the holder is a link.
+function awaitedTexts(page, wait) {
+    const {analysis} = page;
+    const {lock, holder, begin, target} = analysis.waits;
+    if (lock[wait] === 0)
+        return [`Waited for ${analysis.waitName(wait, begin[wait])} <= ${target[wait]}`];
+    const text = `Waited for ${analysis.lockName(lock[wait])}`;
+    return holder[wait] < 0 ? [text] : [`${text}, held by `, taskLink(page, holder[wait]), ','];
 }
 
 /// Returns what a slice of the timeline says beside the mouse.
@@ -120,4 +130,4 @@ function offText(page, off) {
     return lines.join('\n');
 }
 
-module.exports = {showDetails, sliceText, offText};
+module.exports = {showDetails, sliceText, offText, waitTexts};

@@ -153,10 +153,10 @@ function idleText(analysis, track, time) {
     return what === 'asleep' ? `asleep, ${idleTexts.nothing}` : idleTexts.nothing;
 }
 function waitText(analysis, track, time) {
-    const {beginTrack, begin, end, counter, count} = analysis.waits;
+    const {beginTrack, begin, end, count} = analysis.waits;
     for (let i = 0; i < count; ++i) {
         if (beginTrack[i] === track && begin[i] <= time && end[i] > time)
-            return `waits for ${analysis.counterName(counter[i], time)}`;
+            return `waits for ${analysis.waitName(i, time)}`;
     }
     return '';
 }
@@ -254,4 +254,4 @@ function pressKey(page, event) {
     act(page, event);
 }
 
-module.exports = {listen};
+module.exports = {listen, waitText};

@@ -441,10 +441,12 @@ function read(bytes) {
     const name = new Int32Array(most);
     const priority = new Uint8Array(most);
     const keep = new Uint8Array(most).fill(1);
-    const counters = new Interned();
+    const counters = new Interned(); // and locks
+    const locks = new Map();
     const scale = 1000 / header.ticksPerMicrosecond;
     const usesTask = k =>
         k === Kind.TaskBegin || k === Kind.TaskEnd || k === Kind.Submit || k === Kind.StackUse;
+    const isLock = k => k >= Kind.LockWait && k <= Kind.Unlock;
     let n = 0;
     let unknown = 0;
     let before = 0;
@@ -501,6 +503,7 @@ function read(bytes) {
             other[n] = view.getUint32(at + 12, true);
             if (usesTask(kind[n])) task[n] = aHigh * TWO_32 + aLow;
             else counter[n] = counters.idOf(aLow, aHigh);
+            if (isLock(kind[n]) && counter[n] !== 0) locks.set(counter[n], hex(aLow, aHigh));
             name[n] = nameOf(bLow, bHigh, (bits & IS_FUNCTION) !== 0);
             if (kind[n] === Kind.TaskBegin) {
                 if (!running.has(fiber[n])) running.set(fiber[n], []);
@@ -585,6 +588,7 @@ function read(bytes) {
         ringStart,
         names,
         functions,
+        locks, // address of each lock, by its number in `counter`
         workers,
         problems,
         rings: Array.from({length: ringCount}, () => ({})),

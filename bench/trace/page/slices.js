@@ -202,6 +202,8 @@ class Builder {
             target: Uint32Array,
             isYield: Uint8Array,
             byDeadline: Uint8Array,
+            lock: Int32Array, // for which it waits; 0: none
+            holder: Int32Array, // the task that held the lock when the wait began; -1: none
         });
         this.parks = new Table({
             track: Uint16Array,
@@ -220,6 +222,8 @@ class Builder {
         this.counterNames = new Map(); // {time, name} by counter, by time
         this.stacks = new Map(); // tasks of each fiber, the innermost last
         this.waiting = new Map(); // the open wait of each fiber
+        this.awaitedLocks = new Map(); // the lock that the task of a fiber wants
+        this.holders = new Map(); // the tasks that hold each lock, the last one that got it last
         this.open = new Int32Array(this.trackCount).fill(-1);
         this.freeSince = new Float64Array(this.trackCount).fill(-Infinity);
         this.parkedAt = new Float64Array(this.trackCount).fill(NaN);
@@ -435,6 +439,11 @@ class Builder {
                 case Kind.OffCpu:
                     this.offCpu(i, track, time[i]);
                     break;
+                case Kind.LockWait:
+                case Kind.Lock:
+                case Kind.Unlock:
+                    this.lock(i, track, fiber, time[i]);
+                    break;
             }
             this.lastTime[track] = time[i];
         }
@@ -599,8 +608,31 @@ class Builder {
         waits.counter[wait] = recording.counter[i];
         waits.target[wait] = recording.other[i];
         waits.isYield[wait] = isYield ? 1 : 0;
+        const lock = this.awaitedLocks.get(fiber);
+        const holders = this.holders.get(lock);
+        waits.lock[wait] = (!isYield && lock) || 0;
+        waits.holder[wait] = !isYield && holders ? holders[holders.length - 1] : -1;
         this.waiting.set(fiber, wait);
         this.closeSlice(track, time, 1);
+    }
+
+    // An event of a lock.
+    lock(i, track, fiber, time) {
+        const kind = this.recording.kind[i];
+        const lock = this.recording.counter[i]; // 0 in LockWait: the task has given up
+        if (kind === Kind.LockWait && lock !== 0) this.awaitedLocks.set(fiber, lock);
+        else this.awaitedLocks.delete(fiber);
+        const stack = this.stackOf(fiber);
+        if (!stack.length && track < this.slots)
+            this.taskWithoutBegin(this.recording.name[i], -1, fiber, track, time);
+        if (!stack.length || kind === Kind.LockWait) return;
+        const task = stack[stack.length - 1];
+        const holders = this.holders.get(lock) || [];
+        if (kind === Kind.Lock) holders.push(task);
+        // another task may have locked it
+        else holders.splice(Math.max(0, holders.indexOf(task)), 1);
+        if (holders.length) this.holders.set(lock, holders);
+        else this.holders.delete(lock);
     }
 
     resume(i, track, fiber, time) {
