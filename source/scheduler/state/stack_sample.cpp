@@ -13,8 +13,9 @@ namespace weft::internal {
 namespace {
 
 // The functions below run on the stack that they look at. So they leave out this many bytes below
-// their own frames, which they need themselves.
-constexpr size_t kOwn = StackMeter::kLeastBytes;
+// their own frames, which they need themselves. And the frames between them and the function that
+// calls the task take less than this.
+constexpr size_t kOwn = StackMeter::kLeastBytes / 2;
 constexpr size_t kWord = sizeof(uint64_t);
 
 // Returns the end of the part of the stack that the caller may look at and change. Returns `bottom`
@@ -51,12 +52,15 @@ WEFT_NOINLINE void StackSample::Begin(StackMeter &meter, char *bottom, StackSamp
                                       const char *name, TaskFunction function) noexcept {
     if (bottom == nullptr) return;
     m_outer = inner;
-    if (m_outer != nullptr && m_outer->m_entry != nullptr) m_outer->Look(bottom);
+    const char *const frame = static_cast<const char *>(WEFT_FRAME_ADDRESS());
+    if (m_outer != nullptr && m_outer->m_entry != nullptr) {
+        m_outer->m_lowest = std::min(m_outer->m_lowest, frame);
+        m_outer->Look(bottom);
+    }
     inner = this;
     m_entry = StackMeterAccess::FindNext(meter, name, function);
     if (m_entry == nullptr) return;
-    m_top = static_cast<const char *>(WEFT_FRAME_ADDRESS());
-    m_lowest = m_top - kOwn;
+    m_top = m_lowest = frame + kOwn;
     Clear(bottom);
 }
 
@@ -66,7 +70,7 @@ size_t StackSample::End(char *bottom, StackSample *&inner) noexcept {
     size_t bytes = 0;
     if (m_entry != nullptr) {
         Look(bottom);
-        bytes = static_cast<size_t>(m_top - m_lowest);
+        bytes = std::max(static_cast<size_t>(m_top - m_lowest), StackMeter::kLeastBytes);
         StackMeterAccess::Note(*m_entry, bytes);
     }
     if (m_outer != nullptr && m_outer->m_entry != nullptr) Clear(bottom);

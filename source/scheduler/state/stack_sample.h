@@ -33,7 +33,7 @@ private:
 
     StackMeterAccess::Entry *m_entry = nullptr;  // null: the task is not measured
     StackSample *m_outer = nullptr;              // of the task on top of which this one runs
-    const char *m_top = nullptr;                 // the task's frames begin near here
+    const char *m_top = nullptr;                 // the task's frames begin here or lower
     const char *m_lowest = nullptr;              // the lowest word known to be used
 };
 
