@@ -33,7 +33,8 @@ struct StackUse {
     TaskFunction function = nullptr;  ///< Of tasks without a name. Null for others.
     uint64_t measured = 0;            ///< How many of the tasks were measured.
     /// The most stack that one of them has used, at least kLeastBytes. Not counted: tasks that ran
-    /// on its stack while it waited, and the frames of weft that call it (less than 1 KiB).
+    /// on its stack while it waited, and the frames of weft that call it. The figure may be up to
+    /// 512 bytes too large.
     size_t bytes = 0;
     /// The stack class with which tasks of this name were submitted last.
     StackClass stack = StackClass::Small;
