@@ -34,7 +34,8 @@ struct LateFrame {
     int64_t longest;  // one task of this name; or the longest gap on the critical path
 };
 
-/// The tasks of one name. Times in nanoseconds, without waits and without tasks that ran on top.
+/// The tasks of one name. Times in nanoseconds, without waits, tasks that ran on top, and time off
+/// the processor.
 struct TaskRow {
     uint32_t name;
     uint64_t count;

@@ -163,8 +163,8 @@ using TraceHook = void (*)(const TraceEvent &event, void *user);
 ///
 /// It runs on the thread on which the event happens, in the middle of weft's work, so it must be
 /// fast. In an event that is marked (1) in TraceKind, and in each event of an external thread, it
-/// must not submit tasks. If neither a hook nor a recorder is set, each event costs one predictable
-/// branch.
+/// must not submit tasks. Without a hook, a recorder and a stack meter, each event costs one
+/// predictable branch.
 struct TraceHooks {
     void *user = nullptr;       ///< Passed to the function.
     TraceHook event = nullptr;  ///< Called with each event of the chosen kinds.

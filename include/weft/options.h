@@ -143,8 +143,9 @@ struct SchedulerOptions {
     /// 0 = no check.
     uint32_t watchdogMilliseconds = 0;
     /// True: weft remembers which tasks hold a Mutex or SharedMutex. Stalled and DescribeWaiters
-    /// (weft/inspect.h) then name these tasks, and find their deadlocks. While such a scheduler
-    /// runs, each call that locks or unlocks one in the process does more work.
+    /// (weft/inspect.h) then name these tasks, and find their deadlocks. So does `weft why` in a
+    /// debugger, and recordings have events of locks. While such a scheduler runs, each call that
+    /// locks or unlocks one in the process does more work.
     bool lockHolders = false;
     /// True: after each wait for a counter, a lock or a time, a task continues on another worker,
     /// if one takes it within ten milliseconds. For tests: finds code that uses the address of a
