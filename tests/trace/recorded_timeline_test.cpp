@@ -281,3 +281,30 @@ TEST_CASE("StackMeter: each measurement is an event before the end of its task",
     }
     CHECK(told == (hasHook ? 50 : 0));
 }
+
+TEST_CASE("tasks that end on another worker than they began on, followed by others at once",
+          "[timeline]") {
+    weft::SchedulerOptions options = test::Options(2);
+    options.migrateAfterWait = true;
+    constexpr uint32_t kTasks = 200;
+    test::Batch tasks(kTasks, [](weft::TaskScheduler &inside, uint32_t) {
+        weft::Counter gate(1);
+        test::Batch open(1, [&](weft::TaskScheduler &on, uint32_t) { on.DecrementCounter(&gate); });
+        inside.AddTask(open[0]);
+        inside.WaitForCounter(&gate);
+    });
+    const Timeline timeline = BuildTimeline(
+        test::ReadBytes(test::Record(options, kRoom, [&](weft::TaskScheduler &scheduler) {
+            scheduler.AddTasksAndWait(kTasks, tasks.Tasks(), test::Named("moves"));
+        })));
+    CHECK(test::WrongIn(timeline) == "");
+    CHECK(test::MissingIn(timeline) == "");
+    uint32_t moved = 0, ended = 0;
+    for (const Task &task : timeline.tasks) {
+        if (timeline.names[task.name] != "moves") continue;
+        ended += task.isEndKnown;
+        moved += task.beginActor != task.endActor;
+    }
+    CHECK(ended == kTasks);
+    CHECK(moved > 0);
+}

@@ -207,7 +207,6 @@ TEST_CASE("Recorder: a task whose thread was off its processor", "[trace][record
 
 TEST_CASE("Recorder: one record for the end of a task and the begin of the next one",
           "[trace][recorder]") {
-    const bool isBatch = GENERATE(true, false);
     std::vector<unsigned char> memory(1 << 20);
     Recorder recorder(memory.data(), memory.size());
     SchedulerOptions options = test::Options(1);
@@ -217,10 +216,7 @@ TEST_CASE("Recorder: one record for the end of a task and the begin of the next 
     test::Marks marks(kTasks);
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         Counter counter;
-        if (isBatch)
-            scheduler.AddTasks(kTasks, marks.Tasks(), &counter);
-        else
-            for (uint32_t i = 0; i < kTasks; ++i) scheduler.AddTask(marks[i], &counter);
+        scheduler.AddTasks(kTasks, marks.Tasks(), &counter);
         scheduler.WaitForCounter(&counter);
     }) == Status::Ok);
     const Parsed parsed = Parse(Written(recorder));

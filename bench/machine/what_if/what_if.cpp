@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint32_t kMostWorkers = 120;
 constexpr uint32_t kTogether = 6;  // frames that overlap
-constexpr double kSmall = 0.005;   // of the frame; no prediction is as exact as that
+constexpr double kSmall = 0.025;   // of the frame; no prediction is as exact as that
 constexpr double kRough = 0.05;
 constexpr double kPause = 400;  // longer than in Costs, because idle workers take most of the run
 

@@ -156,6 +156,7 @@ inline void RunSlice(Fiber *self) noexcept {
     const Task *look = stopwatch.NextLook(begin, end);
     bool spent = false;
     Origin origin = kTraced ? OriginOf(claim) : Origin{};
+    origin.isOfSlice = true;
     do {
         const Task task = *next;
         if (kTraced) {
@@ -166,6 +167,7 @@ inline void RunSlice(Fiber *self) noexcept {
         CallTask<kTraced>(self, taskScheduler, task, origin);
         if (WEFT_UNLIKELY(self->worker != worker || claim.first != first)) {
             // The task waited, and the rest of the claim went back to a lane then.
+            if (kTraced) TellKeptEnd(self->worker);
             NoteFinished(self->worker, counter, 1);
             return;
         }
@@ -176,6 +178,7 @@ inline void RunSlice(Fiber *self) noexcept {
             look = stopwatch.NextLook(begin, end);
         }
     } while (NothingUrgent(scheduler, worker) || GoesOn(worker, self->level.ThePriority()));
+    if (kTraced) TellKeptEnd(worker);
     NoteSlice(worker);
     if (!spent)
         // the time sets the size of the next claim

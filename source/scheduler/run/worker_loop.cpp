@@ -83,7 +83,6 @@ void RunLoop(Fiber *self, StackClass stack) noexcept {
                 worker->willPollNext = false;
                 continue;
             }
-            TellKeptEnd(worker);
             // set before WakeAll, or by this thread itself
             if (scheduler.stopping.load(kRelaxed)) {
                 if (scheduler.ending != nullptr) return;

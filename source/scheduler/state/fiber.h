@@ -138,4 +138,21 @@ private:
     size_t m_stackBytes = 0;
 };
 
+/// Adds a WaitFrame to the fiber while this object exists: tasks of `counter` may run on top of the
+/// waiting task.
+class Awaits {
+public:
+    Awaits(Fiber *fiber, Counter *counter) noexcept
+        : m_fiber(fiber), m_frame{counter, fiber->waits} {
+        m_fiber->waits = &m_frame;
+    }
+    ~Awaits() { m_fiber->waits = m_frame.outer; }
+    Awaits(const Awaits &) = delete;
+    Awaits &operator=(const Awaits &) = delete;
+
+private:
+    Fiber *m_fiber;
+    const WaitFrame m_frame;
+};
+
 }  // namespace weft::internal

@@ -49,7 +49,10 @@ void Tell(Scheduler &scheduler, Worker *worker, TraceKind kind, TraceEvent &even
     event.kind = kind;
     event.worker = worker != nullptr ? worker->index : kAnyWorker;
     event.fiber = worker != nullptr ? worker->current->index : env::ThreadNumber();
-    if (worker != nullptr) TellKeptEnd(worker);
+    if (worker != nullptr) {
+        TellKeptEnd(worker);
+        worker->switches += kind == TraceKind::FiberSwitch;
+    }
     if (scheduler.recording != nullptr) Record(*scheduler.recording, event);
     if (hooks.event == nullptr || (hooks.kinds & TraceHooks::Bit(kind)) == 0) return;
     if (worker == nullptr) {
@@ -92,11 +95,14 @@ void EmitNow(Scheduler &scheduler, Worker *worker, TraceKind kind, TraceEvent &e
 namespace {
 
 // RecordBegin and KeepEnd are used if there is a recorder and no hook. If the previous task has
-// just ended on this fiber, one record says that it has ended and that this task begins.
+// just ended on this fiber, one record says that it has ended and that this task begins. Readers
+// know which task has ended only if its begin is in the same ring, and nothing else has run on the
+// fiber since. So the task must not have left its worker.
 void RecordBegin(Fiber *self, uint64_t ticks, const Task &task, const Origin &origin) noexcept {
     Worker &worker = *self->worker;
     const Scheduler &scheduler = *worker.scheduler;
-    const bool follows = worker.endedAt != 0 && worker.keptEnd.fiber == self->index;
+    const KeptEnd &end = worker.keptEnd;
+    const bool follows = worker.endedAt != 0 && end.hasStayed && end.fiber == self->index;
     if (!follows) TellKeptEnd(&worker);
     worker.endedAt = 0;
     const race::Unwatched unwatched;
@@ -109,13 +115,19 @@ void RecordBegin(Fiber *self, uint64_t ticks, const Task &task, const Origin &or
                    FullTaskId(scheduler, origin.taskId), name, task.function));
 }
 
-void KeepEnd(Fiber *self, uint64_t ticks, const Task &task, const Origin &origin) noexcept {
+void KeepEnd(Fiber *self, uint64_t ticks, const Task &task, const Origin &origin,
+             bool hasStayed) noexcept {
     Worker &worker = *self->worker;
     TellKeptEnd(&worker);
     worker.endedAt = ticks;
     // relaxed: written by this thread
-    worker.keptEnd = {self->taskName.load(kRelaxed), task.function, origin.taskId,
-                      origin.stolenFrom, self->index};
+    worker.keptEnd = {self->taskName.load(kRelaxed),
+                      task.function,
+                      origin.taskId,
+                      origin.stolenFrom,
+                      self->index,
+                      hasStayed};
+    if (!origin.isOfSlice) TellKeptEndNow(&worker);
 }
 
 TraceEvent EventOf(Fiber *self, uint64_t ticks, const Task &task, const Origin &origin) noexcept {
@@ -154,26 +166,32 @@ void TellKeptEndNow(Worker *worker) noexcept {
 }
 
 void TraceTask(Fiber *self, TraceKind kind, const Task &task, const Origin &origin,
-               StackSample &sample) noexcept {
+               TracedTask &traced) noexcept {
     Worker *const worker = self->worker;
     Scheduler &scheduler = *worker->scheduler;
     const bool begins = kind == TraceKind::TaskBegin;
     if (WEFT_UNLIKELY(worker->offCpu.MayHaveLost())) TellOffCpu(worker, env::Ticks());
     const uint64_t ticks = begins && worker->endedAt != 0 ? worker->endedAt : env::Ticks();
+    const bool hasStayed = traced.worker == worker && traced.switches == worker->switches;
     StackMeter *const meter = scheduler.options.stackMeter;
-    if (WEFT_UNLIKELY(meter != nullptr) && !begins) TellStackUse(self, ticks, task, origin, sample);
+    if (WEFT_UNLIKELY(meter != nullptr) && !begins)
+        TellStackUse(self, ticks, task, origin, traced.sample);
     if (scheduler.trace->event == nullptr && scheduler.recording != nullptr) {
-        begins ? RecordBegin(self, ticks, task, origin) : KeepEnd(self, ticks, task, origin);
+        begins ? RecordBegin(self, ticks, task, origin)
+               : KeepEnd(self, ticks, task, origin, hasStayed);
     } else if (scheduler.trace->event != nullptr) {
         TraceEvent event = EventOf(self, ticks, task, origin);
         event.other = origin.stolenFrom;
         EmitNow(scheduler, worker, kind, event);
-        worker->endedAt = begins ? 0 : ticks;
+        worker->endedAt = begins || !origin.isOfSlice ? 0 : ticks;
     }
-    if (WEFT_UNLIKELY(meter != nullptr) && begins)
+    if (!begins) return;
+    traced.worker = worker;
+    traced.switches = worker->switches;
+    if (WEFT_UNLIKELY(meter != nullptr))
         // relaxed: written by this thread
-        sample.Begin(*meter, self->StackBottom(), self->sample, self->taskName.load(kRelaxed),
-                     task.function);
+        traced.sample.Begin(*meter, self->StackBottom(), self->sample,
+                            self->taskName.load(kRelaxed), task.function);
 }
 
 namespace {

@@ -46,6 +46,7 @@ struct Origin {
     Counter *counter;                  // counts the task; may be null
     uint32_t taskId;                   // the part of its number that the queue has kept
     uint32_t stolenFrom = kAnyWorker;  // the worker from which it was stolen
+    bool isOfSlice = false;            // the next task of its slice may follow at once
 };
 
 /// Each traced task of a run has its own number of 64 bits. A queue keeps the lower kTaskIdBits of
@@ -56,41 +57,30 @@ struct Origin {
 uint64_t NewTaskIds(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept;
 uint64_t FullTaskId(const Scheduler &scheduler, uint32_t id) noexcept;
 
+/// What the two calls of TraceTask for a task share. The object lies in the frame of the function
+/// that calls the task.
+struct TracedTask {
+    StackSample sample;
+    const Worker *worker = nullptr;  // on which the task has begun
+    uint64_t switches = 0;           // Worker::switches then
+};
+
 /// Tells that a task begins (TaskBegin) or has ended (TaskEnd) on this fiber, and measures its
-/// stack if there is a StackMeter. `sample`: the same object for both calls.
+/// stack if there is a StackMeter.
 void TraceTask(Fiber *self, TraceKind kind, const Task &task, const Origin &origin,
-               StackSample &sample) noexcept;
+               TracedTask &traced) noexcept;
 
 /// Writes the record of a TaskEnd that was kept back (Worker::keptEnd), if there is one.
 ///
-/// If there is a recorder and no hook, a TaskEnd is not recorded at once. If the next task begins
-/// right after it on the same fiber, one record with one time says both. Otherwise TellKeptEnd
-/// must be called before the worker does something else. Every other event of the worker calls it.
-/// If there is a hook, TaskEnd is told at once, and only its time is kept for the next TaskBegin.
+/// If there is a recorder and no hook, the TaskEnd of a task of a slice is not recorded at once. If
+/// the next task of the slice begins right after it, one record with one time says both. Otherwise
+/// TellKeptEnd must be called before the worker does something else. Every other event of the
+/// worker calls it. If there is a hook, TaskEnd is told at once, and only its time is kept for the
+/// next TaskBegin.
 void TellKeptEndNow(Worker *worker) noexcept;
 inline void TellKeptEnd(Worker *worker) noexcept {
     if (WEFT_UNLIKELY(worker->endedAt != 0)) TellKeptEndNow(worker);
 }
-
-/// Adds a WaitFrame to the fiber while this object exists: tasks of `counter` may run on top of the
-/// waiting task. Its destructor writes the kept end of the last one, because the task goes on.
-class Awaits {
-public:
-    Awaits(Fiber *fiber, Counter *counter) noexcept
-        : m_fiber(fiber), m_frame{counter, fiber->waits} {
-        m_fiber->waits = &m_frame;
-    }
-    ~Awaits() {
-        m_fiber->waits = m_frame.outer;
-        TellKeptEnd(m_fiber->worker);
-    }
-    Awaits(const Awaits &) = delete;
-    Awaits &operator=(const Awaits &) = delete;
-
-private:
-    Fiber *m_fiber;
-    const WaitFrame m_frame;
-};
 
 /// Numbers the tasks, and tells that they are submitted. Returns the part of the first number that
 /// the queue keeps.
