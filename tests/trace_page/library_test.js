@@ -219,7 +219,7 @@ test('off the processor: the page says what weft_trace prints', {skip: !weftTrac
         'the same in fewer records': preempt(simulate(frames).writer.joinTasks(), 6).bytes(),
         'a frame that sleeps': sleepingFrame(),
     };
-    if (program) recordings.library = record();
+    if (program) recordings['a run of weft'] = record();
     if (process.env.WEFT_RECORDING)
         recordings.WEFT_RECORDING = fs.readFileSync(process.env.WEFT_RECORDING);
     for (const [what, bytes] of Object.entries(recordings)) {

@@ -10,8 +10,8 @@
 //     });
 //
 // Before it measures a task, weft sets the part of the stack that the task can use to zero. After
-// the task it looks for the lowest word that is not zero. On a small stack this takes about a
-// microsecond. A Recorder or a trace hook gets an event for each measurement (TraceKind::StackUse).
+// the task it looks for the lowest word that is not zero. A Recorder or a trace hook gets an event
+// for each measurement (TraceKind::StackUse).
 #pragma once
 
 #include "weft/export.h"

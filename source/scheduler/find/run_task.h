@@ -39,8 +39,8 @@ private:
 template <bool kTraced>
 inline void CallTask(Fiber *self, TaskScheduler *taskScheduler, const Task &task,
                      const Origin &origin) noexcept {
-    TracedTask traced;
-    if (kTraced) TraceTask(self, TraceKind::TaskBegin, task, origin, traced);
+    StackSample sample;
+    if (kTraced) TraceTask(self, TraceKind::TaskBegin, task, origin, sample);
     race::Starts(task);
     race::RunsOn(self->worker);
 #if defined(WEFT_DEBUG)
@@ -72,7 +72,7 @@ inline void CallTask(Fiber *self, TaskScheduler *taskScheduler, const Task &task
     }
 #endif
     race::Leaves(self->worker);
-    if (kTraced) TraceTask(self, TraceKind::TaskEnd, task, origin, traced);
+    if (kTraced) TraceTask(self, TraceKind::TaskEnd, task, origin, sample);
 }
 
 /// Runs one task that was not claimed, on the calling fiber. The fiber may be on another worker

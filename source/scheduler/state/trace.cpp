@@ -49,10 +49,7 @@ void Tell(Scheduler &scheduler, Worker *worker, TraceKind kind, TraceEvent &even
     event.kind = kind;
     event.worker = worker != nullptr ? worker->index : kAnyWorker;
     event.fiber = worker != nullptr ? worker->current->index : env::ThreadNumber();
-    if (worker != nullptr) {
-        TellKeptEnd(worker);
-        worker->switches += kind == TraceKind::FiberSwitch;
-    }
+    if (worker != nullptr) TellKeptEnd(worker);
     if (scheduler.recording != nullptr) Record(*scheduler.recording, event);
     if (hooks.event == nullptr || (hooks.kinds & TraceHooks::Bit(kind)) == 0) return;
     if (worker == nullptr) {
@@ -95,15 +92,11 @@ void EmitNow(Scheduler &scheduler, Worker *worker, TraceKind kind, TraceEvent &e
 namespace {
 
 // RecordBegin and KeepEnd are used if there is a recorder and no hook. If the previous task has
-// just ended on this fiber, one record says that it has ended and that this task begins. Readers
-// know which task has ended only if its begin is in the same ring, and nothing else has run on the
-// fiber since. So the task must not have left its worker.
+// just ended on this fiber, one record says that it has ended and that this task begins.
 void RecordBegin(Fiber *self, uint64_t ticks, const Task &task, const Origin &origin) noexcept {
     Worker &worker = *self->worker;
     const Scheduler &scheduler = *worker.scheduler;
-    const KeptEnd &end = worker.keptEnd;
-    const bool follows = worker.endedAt != 0 && end.hasStayed && end.fiber == self->index;
-    if (!follows) TellKeptEnd(&worker);
+    const bool follows = worker.endedAt != 0;
     worker.endedAt = 0;
     const race::Unwatched unwatched;
     // relaxed: written by this thread
@@ -115,18 +108,13 @@ void RecordBegin(Fiber *self, uint64_t ticks, const Task &task, const Origin &or
                    FullTaskId(scheduler, origin.taskId), name, task.function));
 }
 
-void KeepEnd(Fiber *self, uint64_t ticks, const Task &task, const Origin &origin,
-             bool hasStayed) noexcept {
+void KeepEnd(Fiber *self, uint64_t ticks, const Task &task, const Origin &origin) noexcept {
     Worker &worker = *self->worker;
     TellKeptEnd(&worker);
     worker.endedAt = ticks;
     // relaxed: written by this thread
-    worker.keptEnd = {self->taskName.load(kRelaxed),
-                      task.function,
-                      origin.taskId,
-                      origin.stolenFrom,
-                      self->index,
-                      hasStayed};
+    worker.keptEnd = {self->taskName.load(kRelaxed), task.function, origin.taskId,
+                      origin.stolenFrom, self->index};
     if (!origin.isOfSlice) TellKeptEndNow(&worker);
 }
 
@@ -166,19 +154,16 @@ void TellKeptEndNow(Worker *worker) noexcept {
 }
 
 void TraceTask(Fiber *self, TraceKind kind, const Task &task, const Origin &origin,
-               TracedTask &traced) noexcept {
+               StackSample &sample) noexcept {
     Worker *const worker = self->worker;
     Scheduler &scheduler = *worker->scheduler;
     const bool begins = kind == TraceKind::TaskBegin;
     if (WEFT_UNLIKELY(worker->offCpu.MayHaveLost())) TellOffCpu(worker, env::Ticks());
     const uint64_t ticks = begins && worker->endedAt != 0 ? worker->endedAt : env::Ticks();
-    const bool hasStayed = traced.worker == worker && traced.switches == worker->switches;
     StackMeter *const meter = scheduler.options.stackMeter;
-    if (WEFT_UNLIKELY(meter != nullptr) && !begins)
-        TellStackUse(self, ticks, task, origin, traced.sample);
+    if (WEFT_UNLIKELY(meter != nullptr) && !begins) TellStackUse(self, ticks, task, origin, sample);
     if (scheduler.trace->event == nullptr && scheduler.recording != nullptr) {
-        begins ? RecordBegin(self, ticks, task, origin)
-               : KeepEnd(self, ticks, task, origin, hasStayed);
+        begins ? RecordBegin(self, ticks, task, origin) : KeepEnd(self, ticks, task, origin);
     } else if (scheduler.trace->event != nullptr) {
         TraceEvent event = EventOf(self, ticks, task, origin);
         event.other = origin.stolenFrom;
@@ -186,12 +171,10 @@ void TraceTask(Fiber *self, TraceKind kind, const Task &task, const Origin &orig
         worker->endedAt = begins || !origin.isOfSlice ? 0 : ticks;
     }
     if (!begins) return;
-    traced.worker = worker;
-    traced.switches = worker->switches;
     if (WEFT_UNLIKELY(meter != nullptr))
         // relaxed: written by this thread
-        traced.sample.Begin(*meter, self->StackBottom(), self->sample,
-                            self->taskName.load(kRelaxed), task.function);
+        sample.Begin(*meter, self->StackBottom(), self->sample, self->taskName.load(kRelaxed),
+                     task.function);
 }
 
 namespace {

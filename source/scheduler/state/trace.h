@@ -57,18 +57,10 @@ struct Origin {
 uint64_t NewTaskIds(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept;
 uint64_t FullTaskId(const Scheduler &scheduler, uint32_t id) noexcept;
 
-/// What the two calls of TraceTask for a task share. The object lies in the frame of the function
-/// that calls the task.
-struct TracedTask {
-    StackSample sample;
-    const Worker *worker = nullptr;  // on which the task has begun
-    uint64_t switches = 0;           // Worker::switches then
-};
-
 /// Tells that a task begins (TaskBegin) or has ended (TaskEnd) on this fiber, and measures its
-/// stack if there is a StackMeter.
+/// stack if there is a StackMeter. `sample`: the same object for both calls.
 void TraceTask(Fiber *self, TraceKind kind, const Task &task, const Origin &origin,
-               TracedTask &traced) noexcept;
+               StackSample &sample) noexcept;
 
 /// Writes the record of a TaskEnd that was kept back (Worker::keptEnd), if there is one.
 ///

@@ -44,7 +44,6 @@ struct KeptEnd {
     uint32_t taskId = 0;
     uint32_t stolenFrom = kAnyWorker;
     uint32_t fiber = kAnyWorker;
-    bool hasStayed = false;  // on the worker and its fiber since the task began
 };
 
 /// Tasks that a worker has claimed and not started yet: a part of a slice, or one task.
@@ -191,7 +190,6 @@ struct alignas(kLineBytes) Worker {
     // recorder and no hook, this end is not recorded yet: `keptEnd` has the rest of it.
     uint64_t endedAt = 0;
     KeptEnd keptEnd;
-    uint64_t switches = 0;    // to another fiber, if events are traced
     env::OffCpuWatch offCpu;  // used only if events are traced
     Aging aging;
     // A fiber has yielded: a task that has not begun comes next.

@@ -6,7 +6,6 @@
 #include "scheduler/find/claim.h"
 #include "scheduler/state/counter_ops.h"
 #include "scheduler/state/reporting.h"
-#include "scheduler/state/trace.h"
 #include "scheduler/submit/notify.h"
 #include "scheduler/submit/pending.h"
 #include "scheduler/submit/timing.h"
