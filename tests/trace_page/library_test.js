@@ -240,7 +240,7 @@ test('off the processor: the page says what weft_trace prints', {skip: !weftTrac
             near(offCpu, percent(row.offCpu), 0.11, `${of}, off CPU`);
             const rest = percent(row.nothing + row.searching + row.waking + row.asleep);
             near(searching + asleep, rest, 0.21, `${of}, not busy`);
-            assert.ok(what === 'library' || offCpu > 0, of);
+            assert.ok(what === 'a run of weft' || offCpu > 0, of);
         }
 
         // tasks: microseconds
@@ -269,7 +269,7 @@ test('off the processor: the page says what weft_trace prints', {skip: !weftTrac
         for (const [, number, ms, cause, onPath, usual] of text.matchAll(late)) {
             const {index} = a.frames.find(frame => frame.number === Number(number));
             near(ms, a.frames[index].duration / 1e6, 6e-4, `${what}, frame ${number}`);
-            if (gaps[cause] === undefined || (what === 'library' && cause !== weft.GAPS.offCpu))
+            if (gaps[cause] === undefined || (what === 'a run of weft' && cause !== weft.GAPS.offCpu))
                 continue;
             causes.push(gaps[cause]);
             const found = a.explain(index).rows.find(other => other.gap === gaps[cause]);
