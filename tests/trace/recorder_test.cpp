@@ -235,8 +235,7 @@ TEST_CASE("Recorder: one record for the end of a task and the begin of the next 
             inTask = record.words[2];
     }
     CHECK(next + ends == kTasks + 1);
-    CHECK(begins == ends);
-    CHECK(next >= kTasks / 2);
+    CHECK(begins == ends);  // `machine bounds` checks that most tasks share a record
 }
 
 // Returns true if the recording has the end of a task with this name.
