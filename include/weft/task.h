@@ -12,6 +12,7 @@
 namespace weft {
 
 class TaskScheduler;
+class TaskGroup;
 
 /// The function of a task. `scheduler` is the scheduler that runs it, `arg` is Task::arg.
 using TaskFunction = void (*)(TaskScheduler *scheduler, void *arg);
@@ -73,6 +74,11 @@ struct TaskOptions {
     /// the task that submits it; if no task submits it, see WorkerGroup. Must be 0 if `worker` is
     /// given.
     uint8_t groups = 0;
+    /// The task belongs to this group (weft/data/task_group.h), which counts it, and skips it if
+    /// the group is cancelled before the task begins. Then the submission has no counter. Not for
+    /// AddTasksAndWait and not for the main task (BadOption). Child tasks of a group's task belong
+    /// to the group without it.
+    TaskGroup *taskGroup = nullptr;
 };
 
 /// Returns a task that calls `callable(TaskScheduler *)`. The task refers to `callable` and does

@@ -1,12 +1,13 @@
 // The layout of a counter's word of eight bytes.
 //
-//     | count : 32 | head : 23 | sorting : 1 | eager : 1 | tag : 7 |
+//     | count : 32 | head : 23 | sorting : 1 | eager : 1 | group : 1 | tag : 6 |
 //
 // count    the value of the counter
 // head     the number of the newest wait record, plus one; 0: no waiter
 // sorting  a call is sorting waiters that it has detached: the counter is still in use, even if
 //          `count` is zero
 // eager    a waiter has a target above zero: a decrement must check the list before `count` is zero
+// group    the counter is a TaskGroup; never changes
 // tag      the scheduler that uses the counter; 0: none
 #pragma once
 
@@ -20,6 +21,8 @@ namespace weft::internal {
 struct CounterWord {
     uint64_t bits;
 
+    static constexpr uint32_t kMaxTag = (1u << 6) - 1;
+    static constexpr uint64_t kGroup = uint64_t{1} << 6;
     static constexpr uint32_t kMaxRecords = (1u << 23) - 1;
 
     constexpr uint32_t Count() const noexcept { return static_cast<uint32_t>(bits >> 32); }
@@ -28,6 +31,7 @@ struct CounterWord {
     }
     constexpr bool IsSorting() const noexcept { return (bits & kSorting) != 0; }
     constexpr bool IsEager() const noexcept { return (bits & kEager) != 0; }
+    constexpr bool IsGroup() const noexcept { return (bits & kGroup) != 0; }
     constexpr uint32_t Tag() const noexcept { return static_cast<uint32_t>(bits) & kTagMask; }
 
     /// Returns true if a waiter for `target` may continue. While a call sorts, a waiter for zero
@@ -37,7 +41,7 @@ struct CounterWord {
     }
     /// Returns true if there is a count, a waiter or a sorter. The counter then belongs to the
     /// scheduler of its tag.
-    constexpr bool InUse() const noexcept { return (bits & ~uint64_t{kTagMask}) != 0; }
+    constexpr bool InUse() const noexcept { return (bits & ~(kGroup | kTagMask)) != 0; }
 
     constexpr CounterWord WithCount(uint32_t count) const noexcept {
         return {(bits & 0xffffffffu) | static_cast<uint64_t>(count) << 32};
@@ -68,7 +72,7 @@ struct CounterWord {
 private:
     static constexpr uint64_t kSorting = uint64_t{1} << 8;  // the same bit as Counter::kBusy
     static constexpr uint64_t kEager = uint64_t{1} << 7;
-    static constexpr uint32_t kTagMask = (1u << 7) - 1;
+    static constexpr uint32_t kTagMask = kMaxTag;
 };
 
 /// Gives access to the word of a Counter.

@@ -5,10 +5,10 @@
 
 namespace weft::internal {
 
-SchedulerTag::Entry SchedulerTag::s_entries[127];
+SchedulerTag::Entry SchedulerTag::s_entries[CounterWord::kMaxTag];
 
 uint32_t SchedulerTag::Acquire() noexcept {
-    for (uint32_t tag = 1; tag < 128; ++tag) {
+    for (uint32_t tag = 1; tag <= CounterWord::kMaxTag; ++tag) {
         // acquire and release: what the last owner of the tag did comes before what the next owner
         // does.
         if (s_entries[tag - 1].taken.exchange(1, kAcquire) == 0) return m_tag = tag;

@@ -3,17 +3,18 @@
 // code without a context, such as a signal handler, can find it; so can a debugger
 // (scheduler/state/debug_root.h).
 //
-// This is the only process-wide state of the library: 127 entries, constant-initialised, lock-free
+// This is the only process-wide state of the library: 63 entries, constant-initialised, lock-free
 // for readers.
 #pragma once
 
+#include "core/counter_word.h"
 #include "platform/env.h"
 
 #include <cstdint>
 
 namespace weft::internal {
 
-/// Holds a tag from 1 to 127, or 0 if more schedulers are alive. A scheduler with tag 0 cannot be
+/// Holds a tag from 1 to 63, or 0 if more schedulers are alive. A scheduler with tag 0 cannot be
 /// found, and its counters are not checked for use with another scheduler.
 class SchedulerTag {
 public:
@@ -57,7 +58,7 @@ private:
         env::Atomic<uint32_t> readers{0};
         env::Atomic<void *> scheduler{nullptr};
     };
-    static Entry s_entries[127];
+    static Entry s_entries[CounterWord::kMaxTag];
     uint32_t m_tag = 0;
 };
 

@@ -18,14 +18,14 @@
 using namespace weft;
 using namespace weft::internal;
 
-TEST_CASE("scheduler tags: 127 different tags, then none until one is released",
+TEST_CASE("scheduler tags: 63 different tags, then none until one is released",
           "[scheduler_tags]") {
     std::vector<std::unique_ptr<SchedulerTag>> tags;
     std::set<uint32_t> values;
-    for (int i = 0; i < 127; ++i) {
+    for (int i = 0; i < 63; ++i) {
         tags.push_back(std::make_unique<SchedulerTag>());
         const uint32_t value = tags.back()->Acquire();
-        CHECK((value >= 1 && value <= 127));
+        CHECK((value >= 1 && value <= 63));
         CHECK(values.insert(value).second);
     }
     SchedulerTag none;

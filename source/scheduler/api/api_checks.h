@@ -174,6 +174,16 @@ WEFT_NOINLINE inline uint32_t WithFunction(uint32_t count, const Task *tasks) no
     return i;
 }
 
+// Returns false, after a report, if the tasks are to belong to a group. The call counts them itself.
+inline bool IsOfNoGroup(const Scheduler &scheduler, const TaskOptions &taskOptions,
+                        const char *call) noexcept {
+    if (WEFT_LIKELY(taskOptions.taskGroup == nullptr)) return true;
+    ReportMistake(scheduler.options, ReportCode::BadOption,
+                  "Submit the tasks with AddTasks, and wait for the group.",
+                  "%s: TaskOptions::taskGroup is given, but the call counts its tasks itself", call);
+    return false;
+}
+
 // Returns false, after a report, if an option is wrong or a task has no function.
 inline bool AreTasks(Scheduler &scheduler, uint32_t count, const Task *tasks,
                      const TaskOptions &taskOptions, const char *call) noexcept {

@@ -10,6 +10,7 @@
 #include "scheduler/find/claim.h"
 #include "scheduler/state/check_options.h"
 #include "scheduler/state/counter_ops.h"
+#include "scheduler/state/group_of_tasks.h"
 #include "scheduler/state/scheduler.h"
 #include "scheduler/submit/notify.h"
 #include "scheduler/submit/pending.h"
@@ -56,6 +57,7 @@ void TaskScheduler::AddTask(Task task, Counter *counter, const TaskOptions &opti
     Worker *worker = WorkerOf(*this);
     const bool plain = task.function != nullptr && (worker == nullptr || !worker->mustNotSubmit) &&
                        options.worker == kAnyWorker && options.groups == 0 &&
+                       options.taskGroup == nullptr &&
                        options.priority <= Priority::Low && options.stack <= StackClass::Large;
     if (WEFT_LIKELY(worker != nullptr && plain)) {
         SubmitOne(worker, task, counter, options);
@@ -92,7 +94,10 @@ void TaskScheduler::AddChildTasks(uint32_t count, const Task *tasks,
                       "AddChildTasks was called outside of tasks");
     } else if (MayAddChildren(worker, "AddChildTasks") &&
                AreTasks(*worker->scheduler, count, tasks, options, "AddChildTasks")) {
-        Submit(worker, count, tasks, worker->current->CounterOfTask(), options);
+        Counter *const counter = worker->current->CounterOfTask();
+        TaskOptions ofCaller = options;
+        if (ofCaller.taskGroup == nullptr) ofCaller.taskGroup = GroupOf(counter);
+        Submit(worker, count, tasks, counter, ofCaller);
     }
 }
 
@@ -103,7 +108,8 @@ void TaskScheduler::AddTasksAndWait(uint32_t count, const Task *tasks,
         *this, "AddTasksAndWait", false,
         [&](Worker *worker) {
             const bool valid =
-                AreTasks(*worker->scheduler, count, tasks, options, "AddTasksAndWait");
+                AreTasks(*worker->scheduler, count, tasks, options, "AddTasksAndWait") &&
+                IsOfNoGroup(*worker->scheduler, options, "AddTasksAndWait");
             if (valid) SubmitAndWait(worker, count, tasks, options);
             return valid;
         },

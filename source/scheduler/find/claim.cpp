@@ -40,7 +40,7 @@ TaskEntry TakeRest(Worker *worker) noexcept {
                                             claim.name, claim.stack)
                          : TaskEntry::Single(claim.single, claim.counter, claim.name, claim.stack);
     claim.Clear();
-    return rest.WithId(claim.taskId);
+    return rest.WithId(claim.taskId).WithGroup(claim.ofGroup);
 }
 
 }  // namespace
@@ -51,6 +51,7 @@ void ClaimEntry(Worker *worker, const TaskEntry &entry, Level level, uint32_t ow
     claim.counter = entry.TheCounter();
     claim.name = entry.Name();
     claim.taskId = entry.TaskId();
+    claim.ofGroup = entry.IsOfGroup();
     claim.stack = entry.Stack();
     claim.level = level;
     claim.stolen = stolen;
@@ -85,7 +86,9 @@ void ClaimEntry(Worker *worker, const TaskEntry &entry, Level level, uint32_t ow
 
 void ClaimPinned(Worker *worker, const Task &task, Counter *counter, Label label) noexcept {
     ClaimEntry(worker,
-               TaskEntry::Single(task, counter, label.name, label.Stack()).WithId(label.taskId),
+               TaskEntry::Single(task, counter, label.name, label.Stack())
+                   .WithId(label.taskId)
+                   .WithGroup(label.ofGroup),
                label.TheLevel(), worker->index);
     worker->claim.pinned = true;
 }

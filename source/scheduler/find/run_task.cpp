@@ -94,25 +94,27 @@ WEFT_NOINLINE void EndPinned(Fiber *self, uint32_t outerPin) noexcept {
         Unbind(*worker->scheduler, worker, *worker);
 }
 
-// Returns what a trace says of the next task of the worker's claim.
+// Returns the origin of the next task of the worker's claim.
 Origin OriginOf(const Claim &claim) noexcept {
-    return {claim.counter, claim.taskId, claim.stolen ? claim.owner : kAnyWorker};
+    Origin origin{claim.counter, claim.taskId, claim.stolen ? claim.owner : kAnyWorker};
+    if (claim.ofGroup) origin.group = TaskGroupAccess::Of(claim.counter);
+    return origin;
 }
 
 // Runs one claimed task that is not part of a slice.
-template <bool kTraced>
+template <bool kWatched>
 inline void RunClaimedTask(Fiber *self) noexcept {
     Worker *worker = self->worker;
     Counter *const counter = worker->claim.counter;
     const bool stolen = worker->claim.stolen && worker->scheduler->workerCount != 0;
     const Task task = worker->claim.single;
-    const Origin origin = kTraced ? OriginOf(worker->claim) : Origin{};
+    const Origin origin = kWatched ? OriginOf(worker->claim) : Origin{};
     worker->claim.Clear();
     if (WEFT_LIKELY(!stolen)) {
-        CallTask<kTraced>(self, worker->taskScheduler, task, origin);
+        CallTask<kWatched>(self, worker->taskScheduler, task, origin);
     } else {
         Stopwatch stopwatch(worker);
-        CallTask<kTraced>(self, worker->taskScheduler, task, origin);
+        CallTask<kWatched>(self, worker->taskScheduler, task, origin);
         if (self->worker == worker) stopwatch.Stop(1, true);
     }
     NoteFinished(self->worker, counter, 1);
@@ -139,7 +141,7 @@ bool GoesOn(Worker *worker, Priority priority) noexcept {
 
 // Runs the tasks of a claimed slice. Finished tasks are noted at the end, or earlier where another
 // task could wait for them (LowerPending).
-template <bool kTraced>
+template <bool kWatched>
 inline void RunSlice(Fiber *self) noexcept {
     Worker *const worker = self->worker;
     const Scheduler &scheduler = *worker->scheduler;
@@ -155,19 +157,19 @@ inline void RunSlice(Fiber *self) noexcept {
     const Task *next = begin;
     const Task *look = stopwatch.NextLook(begin, end);
     bool spent = false;
-    Origin origin = kTraced ? OriginOf(claim) : Origin{};
+    Origin origin = kWatched ? OriginOf(claim) : Origin{};
     origin.isOfSlice = true;
     do {
         const Task task = *next;
-        if (kTraced) {
+        if (kWatched) {
             origin.taskId = claim.taskId;
             claim.taskId += claim.taskId != 0;
         }
         claim.next = ++next;
-        CallTask<kTraced>(self, taskScheduler, task, origin);
+        CallTask<kWatched>(self, taskScheduler, task, origin);
         if (WEFT_UNLIKELY(self->worker != worker || claim.first != first)) {
             // The task waited, and the rest of the claim went back to a lane then.
-            if (kTraced) TellKeptEnd(self->worker);
+            if (kWatched) TellKeptEnd(self->worker);
             NoteFinished(self->worker, counter, 1);
             return;
         }
@@ -178,7 +180,7 @@ inline void RunSlice(Fiber *self) noexcept {
             look = stopwatch.NextLook(begin, end);
         }
     } while (NothingUrgent(scheduler, worker) || GoesOn(worker, self->level.ThePriority()));
-    if (kTraced) TellKeptEnd(worker);
+    if (kWatched) TellKeptEnd(worker);
     NoteSlice(worker);
     if (!spent)
         // the time sets the size of the next claim
@@ -186,7 +188,7 @@ inline void RunSlice(Fiber *self) noexcept {
     UnclaimRest(worker);  // gives the slab places back
 }
 
-WEFT_NOINLINE void RunTraced(Fiber *self, bool slice) noexcept {
+WEFT_NOINLINE void RunWatched(Fiber *self, bool slice) noexcept {
     slice ? RunSlice<true>(self) : RunClaimedTask<true>(self);
 }
 
@@ -196,12 +198,12 @@ void RunClaim(Fiber *self) noexcept {
     Worker *worker = self->worker;
     const Claim &claim = worker->claim;
     const Running running(self, claim.name, claim.level);
-    const bool traced = worker->scheduler->trace != nullptr;
+    const bool watched = worker->scheduler->trace != nullptr || claim.ofGroup;
     const bool isPinned = claim.pinned;
     uint32_t outerPin = kAnyWorker;
     if (WEFT_UNLIKELY(isPinned)) outerPin = BeginPinned(self);
-    if (WEFT_UNLIKELY(traced)) {
-        RunTraced(self, claim.batch != 0);
+    if (WEFT_UNLIKELY(watched)) {
+        RunWatched(self, claim.batch != 0);
     } else if (claim.batch == 0) {
         RunClaimedTask<false>(self);
     } else {

@@ -4,6 +4,7 @@
 #include "platform/compiler.h"
 #include "platform/floating_point.h"
 #include "platform/race_finder.h"
+#include "scheduler/state/group_of_tasks.h"
 #include "scheduler/state/reporting.h"
 #include "scheduler/state/scheduler.h"
 #include "scheduler/state/trace.h"
@@ -35,12 +36,16 @@ private:
 };
 
 /// Calls the function of a task. Stops an exception that leaves the task, and in debug builds
-/// restores changed floating-point control words. Both are reported.
-template <bool kTraced>
+/// restores changed floating-point control words. Both are reported. `kWatched`: tasks are traced,
+/// or the task belongs to a group. A group keeps the exception, and skips the task if the group is
+/// cancelled: in a trace, such a task ends when it begins.
+template <bool kWatched>
 inline void CallTask(Fiber *self, TaskScheduler *taskScheduler, const Task &task,
                      const Origin &origin) noexcept {
     StackSample sample;
-    if (kTraced) TraceTask(self, TraceKind::TaskBegin, task, origin, sample);
+    const bool isTraced = kWatched && IsTraced(*self->worker->scheduler);
+    if (isTraced) TraceTask(self, TraceKind::TaskBegin, task, origin, sample);
+    TaskGroup *const group = kWatched ? origin.group : nullptr;
     race::Starts(task);
     race::RunsOn(self->worker);
 #if defined(WEFT_DEBUG)
@@ -48,16 +53,20 @@ inline void CallTask(Fiber *self, TaskScheduler *taskScheduler, const Task &task
 #endif
 #if defined(__cpp_exceptions) || defined(_CPPUNWIND)
     try {
-        task.function(taskScheduler, task.arg);
+        if (group == nullptr || !TaskGroupAccess::Skips(*group))
+            task.function(taskScheduler, task.arg);
     } catch (...) {
-        ReportMistake(
-            self->worker->scheduler->options, ReportCode::TaskThrew,
-            "Catch it inside the task, and keep it (std::current_exception) where the waiter "
-            "finds it.",
-            "an exception left the task; the task counts as finished");
+        if (group != nullptr) {
+            TaskGroupAccess::Fail(*group, std::current_exception());
+        } else
+            ReportMistake(
+                self->worker->scheduler->options, ReportCode::TaskThrew,
+                "Catch it inside the task, and keep it (std::current_exception) where the waiter "
+                "finds it.",
+                "an exception left the task; the task counts as finished");
     }
 #else
-    task.function(taskScheduler, task.arg);
+    if (group == nullptr || !TaskGroupAccess::Skips(*group)) task.function(taskScheduler, task.arg);
 #endif
     // The task has forked, and this is the child process. No other worker exists here, and the
     // tasks here are the parent's to run.
@@ -72,17 +81,17 @@ inline void CallTask(Fiber *self, TaskScheduler *taskScheduler, const Task &task
     }
 #endif
     race::Leaves(self->worker);
-    if (kTraced) TraceTask(self, TraceKind::TaskEnd, task, origin, sample);
+    if (isTraced) TraceTask(self, TraceKind::TaskEnd, task, origin, sample);
 }
 
 /// Runs one task that was not claimed, on the calling fiber. The fiber may be on another worker
-/// afterwards. `originOf`: returns the Origin; called only if tasks are traced.
+/// afterwards. `originOf`: returns the Origin; called only if the task is watched.
 template <class OriginOf>
 WEFT_FORCEINLINE void RunTask(Fiber *self, const Task &task, const char *taskName, Level level,
-                              OriginOf originOf) noexcept {
+                              OriginOf originOf, bool isOfGroup = false) noexcept {
     const Running running(self, taskName, level);
     const Worker &worker = *self->worker;
-    if (IsTraced(*worker.scheduler)) {
+    if (WEFT_UNLIKELY(IsTraced(*worker.scheduler) || isOfGroup)) {
         CallTask<true>(self, worker.taskScheduler, task, originOf());
     } else {
         CallTask<false>(self, worker.taskScheduler, task, {});
@@ -90,9 +99,12 @@ WEFT_FORCEINLINE void RunTask(Fiber *self, const Task &task, const char *taskNam
 }
 
 WEFT_FORCEINLINE void RunTask(Fiber *self, const TaskEntry &entry, Level level) noexcept {
-    RunTask(self, entry.TheTask(), entry.Name(), level, [&] {
-        return Origin{entry.TheCounter(), entry.TaskId()};
-    });
+    const auto originOf = [&] {
+        Origin origin{entry.TheCounter(), entry.TaskId()};
+        if (entry.IsOfGroup()) origin.group = TaskGroupAccess::Of(entry.TheCounter());
+        return origin;
+    };
+    RunTask(self, entry.TheTask(), entry.Name(), level, originOf, entry.IsOfGroup());
 }
 
 /// Runs a task that was taken from a lane without a claim, and notes that it has finished.

@@ -85,12 +85,14 @@ inline Label LabelInGroups(Scheduler &scheduler, const Worker *worker,
                            const TaskOptions &options) noexcept {
     uint32_t set = worker != nullptr ? worker->current->level.Set() : 0;
     if (options.groups != 0) set = SetOf(scheduler, options.groups);
-    return {LaneOf({options.priority, set}, options.stack), 0, options.name};
+    return {LaneOf({options.priority, set}, options.stack), 0, options.name,
+            options.taskGroup != nullptr};
 }
 inline Label LabelOf(const Worker *worker, const TaskOptions &options) noexcept {
     if (WEFT_UNLIKELY(worker->scheduler->groupCount > 1))
         return LabelInGroups(*worker->scheduler, worker, options);
-    return {PlainLaneOf(options.priority, options.stack), 0, options.name};
+    return {PlainLaneOf(options.priority, options.stack), 0, options.name,
+            options.taskGroup != nullptr};
 }
 
 /// Returns true if no wait keeps the worker from tasks of this priority, and from fibers of this

@@ -39,8 +39,15 @@ public:
     StackClass Stack() const noexcept {
         return (m_counter & kLarge) != 0 ? StackClass::Large : StackClass::Small;
     }
+    /// Returns true if the counter is a TaskGroup.
+    bool IsOfGroup() const noexcept { return (m_counter & kGroup) != 0; }
+    TaskEntry WithGroup(bool isOfGroup) const noexcept {
+        TaskEntry entry = *this;
+        entry.m_counter |= isOfGroup ? kGroup : 0;
+        return entry;
+    }
     Counter *TheCounter() const noexcept {
-        return reinterpret_cast<Counter *>(m_counter & ~(kSlice | kLarge | kIdByte));
+        return reinterpret_cast<Counter *>(m_counter & ~(kSlice | kLarge | kGroup | kIdByte));
     }
     const char *Name() const noexcept { return reinterpret_cast<const char *>(m_name & ~kIdByte); }
 
@@ -74,7 +81,8 @@ public:
         if (!IsSlice()) return *this;
         const uint32_t id = TaskId();
         return Slice(First() + begin, count, Batch(), TheCounter(), Name(), Stack())
-            .WithId(id != 0 ? id + begin : 0);
+            .WithId(id != 0 ? id + begin : 0)
+            .WithGroup(IsOfGroup());
     }
 
     static constexpr uint32_t kCountBits = 8;
@@ -89,9 +97,10 @@ private:
           m_counter(reinterpret_cast<uint64_t>(counter) | flags),
           m_name(reinterpret_cast<uint64_t>(name)) {}
 
-    static_assert(alignof(Counter) >= 4, "two bits of a counter's address must be free for flags");
+    static_assert(alignof(Counter) >= 8, "three bits of a counter's address must be free");
     static constexpr uint64_t kSlice = 1;
     static constexpr uint64_t kLarge = 2;
+    static constexpr uint64_t kGroup = 4;
     static constexpr uint32_t kIdShift = 48;
     static constexpr uint64_t kIdByte = uint64_t{0xff} << kIdShift;
 

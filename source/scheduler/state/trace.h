@@ -41,12 +41,13 @@ inline void Emit(Scheduler &scheduler, Worker *worker, TraceKind kind) noexcept 
     Emit(scheduler, worker, kind, [](TraceEvent &) {});
 }
 
-/// What the events of a task say about it, besides its function and its name.
+/// What the events of a task say about it, besides its function and its name. Also its group.
 struct Origin {
     Counter *counter;                  // counts the task; may be null
     uint32_t taskId;                   // the part of its number that the queue has kept
     uint32_t stolenFrom = kAnyWorker;  // the worker from which it was stolen
     bool isOfSlice = false;            // the next task of its slice may follow at once
+    TaskGroup *group = nullptr;        // the counter, if that is a group
 };
 
 /// Each traced task of a run has its own number of 64 bits. A queue keeps the lower kTaskIdBits of

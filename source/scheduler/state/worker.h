@@ -66,6 +66,7 @@ struct Claim {
     uint32_t owner = 0;  // the worker from whose deque it was taken
     bool pinned = false;
     bool hasRest = false;  // the rest of the slice lies in this worker's lane
+    bool ofGroup = false;  // the counter is a TaskGroup
 
     bool HasMore() const noexcept { return next != end; }
     uint32_t Left() const noexcept { return static_cast<uint32_t>(end - next); }

@@ -2,6 +2,7 @@
 #include "scheduler/submit/post.h"
 
 #include "scheduler/state/counter_ops.h"
+#include "scheduler/state/group_of_tasks.h"
 #include "scheduler/state/reporting.h"
 #include "scheduler/state/trace.h"
 #include "scheduler/submit/deliver.h"
@@ -99,6 +100,9 @@ bool Admit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tas
 
 bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
           const TaskOptions &options) noexcept {
+    if (WEFT_UNLIKELY(options.taskGroup != nullptr) &&
+        !CountInGroup(scheduler.options, *options.taskGroup, counter))
+        return false;
     if (!Admit(scheduler, worker, count, tasks, {counter, Unit::New}, options)) return false;
     // All blocks are handed over at once. So one worker takes them, and begins the batch in its
     // order.
@@ -121,16 +125,22 @@ bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *task
 
 TaskBlock *Prepare(Scheduler &scheduler, Worker *worker, const Task &task, CountedBy counted,
                    const TaskOptions &options) noexcept {
+    if (options.taskGroup != nullptr &&
+        !CountInGroup(scheduler.options, *options.taskGroup, counted.counter))
+        return nullptr;
     if (!Admit(scheduler, worker, 1, &task, counted, options)) return nullptr;
-    return Fill(scheduler, worker, 1, &task, counted.counter,
-                LabelInGroups(scheduler, worker, options), options.worker);
+    Label label = LabelInGroups(scheduler, worker, options);
+    // the counter of the caller may be a group, too
+    label.ofGroup = GroupOf(counted.counter) != nullptr;
+    return Fill(scheduler, worker, 1, &task, counted.counter, label, options.worker);
 }
 
 void PostClaimAgain(Worker *worker) noexcept {
     Claim &claim = worker->claim;
     worker->pinnedTasks[static_cast<uint32_t>(claim.level.ThePriority())].Prepend(
         Fill(*worker->scheduler, worker, 1, &claim.single, claim.counter,
-             {LaneOf(claim.level, claim.stack), claim.taskId, claim.name}, worker->index));
+             {LaneOf(claim.level, claim.stack), claim.taskId, claim.name, claim.ofGroup},
+             worker->index));
     ++worker->pinnedCount;
     if (worker->pump != nullptr) --worker->pump->ran;  // it was counted when it was claimed
     claim.Clear();

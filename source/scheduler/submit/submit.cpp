@@ -1,6 +1,7 @@
 // Submits tasks of a worker: divides large batches into slices, and puts entries into its lanes.
 #include "scheduler/submit/submit.h"
 
+#include "scheduler/state/group_of_tasks.h"
 #include "scheduler/submit/pending.h"
 #include "scheduler/submit/post.h"
 
@@ -40,7 +41,8 @@ void StageSlices(Worker *worker, WorkStealingDeque<TaskEntry> &lane, uint32_t co
         std::memcpy(copy, tasks + begin, size * sizeof(Task));
         lane.Stage(--entries,
                    TaskEntry::Slice(copy, size, batch, counter, label.name, label.Stack())
-                       .WithId(label.taskId != 0 ? label.taskId + begin : 0));
+                       .WithId(label.taskId != 0 ? label.taskId + begin : 0)
+                       .WithGroup(label.ofGroup));
     }
 }
 
@@ -88,6 +90,9 @@ bool Submit(Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
         FlushPending(worker);
         return Post(*worker->scheduler, worker, count, tasks, counter, options);
     }
+    if (WEFT_UNLIKELY(options.taskGroup != nullptr) &&
+        !CountInGroup(worker->scheduler->options, *options.taskGroup, counter))
+        return false;
     if (WEFT_UNLIKELY(!RaisePastPending(worker, counter, count))) return false;
     Publish(worker, count, tasks, counter, LabelOf(worker, options));
     return true;

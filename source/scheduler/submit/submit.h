@@ -38,7 +38,8 @@ WEFT_FORCEINLINE void EnqueueHere(Worker *worker, uint32_t count, const Task *ta
     WorkStealingDeque<TaskEntry> &lane = worker->lanes[worker->newestLane];
     const auto single = [=](uint32_t i) {
         return TaskEntry::Single(tasks[i], counter, label.name, label.Stack())
-            .WithId(label.taskId != 0 ? label.taskId + i : 0);
+            .WithId(label.taskId != 0 ? label.taskId + i : 0)
+            .WithGroup(label.ofGroup);
     };
     if (count == 1) {
         if (WEFT_UNLIKELY(!lane.Push(single(0)))) OutOfMemory(*worker->scheduler, count);
