@@ -4,6 +4,7 @@
 //     weft::Counter loaded, shown;
 //     scheduler->AddTasks(count, loads, &loaded);
 //     weft::AddTaskAfter(*scheduler, &loaded, 0, show, &shown);  // after all loads
+//     weft::AddTasksAfter(*scheduler, &loaded, 0, 200, links, &shown);  // a batch
 //     weft::AddTaskAt(*scheduler, weft::Now() + 1s, hide);       // in a second
 #pragma once
 
@@ -28,6 +29,52 @@ namespace weft {
 /// nothing is submitted.
 WEFT_API bool AddTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task,
                            Counter *counter = nullptr, const TaskOptions &options = {}) noexcept;
+
+/// A counter and a value of it: reached once the counter has dropped to the value or less.
+struct CounterTarget {
+    Counter *counter = nullptr;
+    uint32_t value = 0;
+};
+
+/// Submits `count` tasks as one batch once each of the `afterCount` counters in `after` has dropped
+/// to its value or less. The tasks see everything that the counted tasks wrote.
+///
+/// Each counter only has to reach its value once after the call has begun, even for a moment. Not
+/// all of them have to be there at the same time. The counters may be reached in any order, and
+/// may repeat. If `afterCount` is 0, the tasks are submitted now.
+///
+/// The tasks count as pending at once: the run waits for them, and `counter`, if given, is
+/// increased by `count` now and decremented as each task has finished. `after` and `tasks` are
+/// copied. Each counter must live until it has dropped to its value and this call has returned;
+/// weft does not access it later. If `counter` is also one of the counters in `after`, it counts
+/// the new tasks there, too, so its value must be at least `count` (BadOption).
+///
+/// If `count` is 0, nothing happens. Returns false, after a report, if nothing was submitted; the
+/// reports are those of AddTaskAfter. There can be up to 262,144 such batches at once; with more,
+/// or without memory for one, reports OutOfMemory. Thread-safe while the scheduler runs. Does not
+/// block, unless there is no memory for a wait record: see AddTaskAfter.
+///
+/// The tasks lie in blocks of 30 that the scheduler keeps until the end of the run. Memory is
+/// allocated only while more blocks are in use than ever before in the run. A worker that takes the
+/// batch divides it into slices, as it does with a batch of AddTasks.
+WEFT_API bool AddTasksAfter(TaskScheduler &scheduler, uint32_t afterCount,
+                            const CounterTarget *after, uint32_t count, const Task *tasks,
+                            Counter *counter = nullptr, const TaskOptions &options = {}) noexcept;
+
+/// The same after one counter.
+inline bool AddTasksAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, uint32_t count,
+                          const Task *tasks, Counter *counter = nullptr,
+                          const TaskOptions &options = {}) noexcept {
+    const CounterTarget target{after, value};
+    return AddTasksAfter(scheduler, 1, &target, count, tasks, counter, options);
+}
+
+/// The same for one task after several counters.
+inline bool AddTaskAfter(TaskScheduler &scheduler, uint32_t afterCount, const CounterTarget *after,
+                         Task task, Counter *counter = nullptr,
+                         const TaskOptions &options = {}) noexcept {
+    return AddTasksAfter(scheduler, afterCount, after, 1, &task, counter, options);
+}
 
 /// Submits `task` at `time`, or now if `time` has passed.
 ///

@@ -23,6 +23,7 @@ struct Forms {
     bool deferred = false;  // some children follow another task (AddTaskAfter)
     bool timed = false;     // some waits have a deadline, far away
     bool values = false;    // some tasks wait for the value 1 before they wait for 0
+    bool batches = false;   // some children follow two other tasks (AddTasksAfter)
     bool limited = false;   // only one worker runs Low tasks
     bool yields = true;
     uint32_t priorities = 1;
@@ -108,6 +109,16 @@ private:
         scheduler->AddTask({Main, child}, counter, SomeOptions());
     }
 
+    // The wait for `counter` then depends on the tasks of two other counters.
+    void SubmitAfterTwo(TaskScheduler *scheduler, Node *node, Counter *counter) {
+        Counter *after[2] = {m_counters.New(), m_counters.New()};
+        for (Counter *each : after) Submit(scheduler, NewNode(node, node->height - 1), each);
+        const CounterTarget targets[2] = {{after[0]}, {after[1]}};
+        const Task tasks[2] = {{Main, NewNode(node, 0)}, {Main, NewNode(node, 0)}};
+        m_submitted += 2;
+        Check(AddTasksAfter(*scheduler, 2, targets, 2, tasks, counter), "AddTasksAfter failed");
+    }
+
     void Run(TaskScheduler *scheduler, Node *node, bool own) {
         Look(scheduler, node);
         if (m_forms.yields && Random(4) == 0) {
@@ -126,6 +137,7 @@ private:
                 Check(AddTaskAfter(*scheduler, after, 0, {Main, NewNode(node, 0)}, counter),
                       "AddTaskAfter failed");
             }
+            if (m_forms.batches && Random(2) == 0) SubmitAfterTwo(scheduler, node, counter);
             for (uint32_t i = Random(m_forms.strangers + 1); i != 0; --i)
                 Submit(scheduler, NewNode(nullptr, 0), m_strange);
             if (m_forms.values && Random(2) == 0) Wait(scheduler, node, counter, 1, own);
@@ -520,17 +532,18 @@ void OwnDigHolds() {
 }  // namespace
 
 std::vector<Model> OwnModels() {
-    Forms all, pinned, deferred, timed, values, priorities, limited, any;
+    Forms all, pinned, deferred, batches, timed, values, priorities, limited, any;
     all.allOwn = true;
     // With two restricted waits, each could need a task that is pinned to the other worker.
     pinned.pinned = pinned.rootOwn = true;
     deferred.deferred = true;
+    batches.batches = true;
     timed.timed = true;
     values.values = true;
     priorities.priorities = 3;
     limited.limited = limited.rootOwn = true;
     limited.priorities = 3;
-    any = {false, true, true, true, true, true, true, true, 3, 1};
+    any = {false, true, true, true, true, true, false, true, true, 3, 1};
     return {
         {"own_tree",
          "a tree of tasks that wait for their children, some with OwnTasks; other tasks",
@@ -541,6 +554,8 @@ std::vector<Model> OwnModels() {
          [=] { OwnTree(pinned, 2); }},
         {"own_deferred", "own_tree; some children follow another task",
          [=] { OwnTree(deferred, 2); }},
+        {"own_batches", "own_tree; some children follow two other tasks",
+         [=] { OwnTree(batches, 2); }},
         {"own_timed", "own_tree; some waits have a deadline", [=] { OwnTree(timed, 2); }},
         {"own_values", "own_tree; some waits are for the value 1", [=] { OwnTree(values, 2); }},
         {"own_priorities", "own_tree with tasks of all priorities",

@@ -258,6 +258,70 @@ void Deferred() {
     Counters::Kill(counter);
 }
 
+// A batch follows two counters. Two tasks and an external thread lower them, and a counter is
+// destroyed as soon as it has been zero and the call that submits the batch has returned. Each task
+// must run once, not early, and sees what was written before either counter was reached.
+void DeferredBatch() {
+    constexpr uint32_t kTasks = 33;  // more than a block holds
+    Counters counters;
+    Counter *after[2] = {counters.New(2), counters.New(1)};
+    Cell written[3];
+    uint32_t ran[kTasks] = {}, returned = 0;
+    SchedulerOptions options = Options(1 + Random(2), 4, 1);
+    options.onReport = OnlyThese<ReportCode::Stalled>;
+    TaskScheduler scheduler(options);
+    const auto lowerAs = [&](uint32_t index) {
+        written[index].Set(1);
+        scheduler.DecrementCounter(after[index / 2]);
+    };
+    HostThread thread([&] { lowerAs(0); });
+    auto lower = [&](TaskScheduler *) { lowerAs(1); };
+    auto lowerOther = [&](TaskScheduler *) { lowerAs(2); };
+    auto kill = [&](TaskScheduler *running) {
+        running->WaitForCounter(after[1]);
+        while (returned == 0) running->Yield();
+        Counters::Kill(after[1]);
+    };
+    struct Part {
+        uint32_t *ran;
+        const Cell *written;
+        static void Run(TaskScheduler *, void *arg) {
+            const Part &part = *static_cast<Part *>(arg);
+            ++*part.ran;
+            for (uint32_t i = 0; i < 3; ++i)
+                Check(part.written[i].Get() == 1, "a task of the batch began too early");
+        }
+    } parts[kTasks];
+    Task tasks[kTasks];
+    for (uint32_t i = 0; i < kTasks; ++i) {
+        parts[i] = {&ran[i], written};
+        tasks[i] = {Part::Run, &parts[i]};
+    }
+    const CounterTarget targets[] = {{after[1]}, {after[0]}};
+    const uint32_t count = 1 + Random(2) * (kTasks - 1);
+    Counter done, lowered;
+    auto submit = [&](TaskScheduler *running) {
+        Check(AddTasksAfter(*running, 2, targets, count, tasks, &done), "AddTasksAfter failed");
+        returned = 1;
+    };
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    thread.Start();
+    const Task rest[3] = {MakeTask(lower), MakeTask(lowerOther), MakeTask(kill)};
+    if (Random(2) != 0) submit(&scheduler);
+    scheduler.AddTasks(3, rest, &lowered);
+    if (returned == 0) {
+        scheduler.AddTask(MakeTask(submit), &lowered);
+    }
+    scheduler.WaitForCounter(&lowered);
+    thread.Join();
+    if (Random(2) != 0) scheduler.WaitForCounter(&done);
+    scheduler.Stop();
+    for (uint32_t i = 0; i < kTasks; ++i)
+        Check(ran[i] == (i < count ? 1u : 0u), "a task ran twice or never");
+    Check(done.IsZero(), "a counter was not lowered");
+    Counters::Kill(after[0]);
+}
+
 // A task sets a deadline while the other worker falls asleep, and then blocks its own worker until
 // the deadline has been processed. The other worker must process it.
 void TimedBusy() {
@@ -339,6 +403,8 @@ std::vector<Model> TimeModels() {
          TimedStarved},
         {"ticks_restart", "tasks sleep while the ticks are reset", TicksRestart},
         {"deferred", "deferred tasks after a counter or at a time", Deferred},
+        {"deferred_batch", "a batch after two counters, of which one is then destroyed",
+         DeferredBatch, 2},
         {"deadline_attached", "an attached thread handles deadlines", DeadlineAttached, 2},
     };
 }

@@ -41,8 +41,7 @@ bool Serving::ClimbOwner(uint32_t owner, const Step &step) noexcept {
     Scheduler &scheduler = *m_worker->scheduler;
     if ((owner & kThreadOwner) != 0) return false;
     if ((owner & kAnyOwner) != 0) return Climb(&DoneCounterOf(scheduler, owner), &step);
-    if ((owner & kTaskOwner) != 0)
-        return Climb(scheduler.singles.At(owner & ~kTaskOwner).counter, &step);
+    if ((owner & kTaskOwner) != 0) return Climb(CounterOfDeferred(scheduler, owner), &step);
     const Fiber &fiber = scheduler.fibers[owner];
     return &fiber == m_own->fiber || ClimbFrom(fiber, step.counter, &step);
 }

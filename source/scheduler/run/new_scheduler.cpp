@@ -102,6 +102,7 @@ Status Acquire(Scheduler &scheduler) noexcept {
         scheduler.anyWaits.Acquire(scheduler.slotCount, memory) &&
         scheduler.timedTasks.Acquire(scheduler.slotCount, memory) &&
         scheduler.closures.Acquire(scheduler.slotCount, memory) &&
+        scheduler.batches.Acquire(memory) &&
         scheduler.counters.Acquire(fibers, scheduler.tag.Acquire(), memory, scheduler.slotCount,
                                    &scheduler.notices) &&
         AcquireWorkers(scheduler) && AcquireFibers(scheduler) && AcquireGroups(scheduler);

@@ -62,6 +62,16 @@ inline constexpr uint32_t kAnyCounters = 1u << 13;
 /// of its block in Scheduler::singles.
 inline constexpr uint32_t kTaskOwner = 1u << 29;  // only if kAnyOwner is not set
 
+/// A batch that waits for several counters: the owner of each of its wait records is kTaskOwner +
+/// kBatchOwner + its index in Scheduler::batches. The tasks lie in blocks, see wait/deferred.h.
+struct DeferredBatch {
+    // Counters that have not been reached, and one for the call that submits the batch.
+    env::Atomic<uint32_t> left{0};
+    uint32_t count = 0;           // number of tasks
+    TaskBlock *oldest = nullptr;  // the first block; `next` is the one after it, then null
+};
+inline constexpr uint32_t kBatchOwner = 1u << 28;  // only together with kTaskOwner
+
 /// The first argument of Expiry::call: the scheduler and the worker that has found that a deadline
 /// is due.
 struct ExpiryContext {
@@ -216,6 +226,8 @@ struct Scheduler {
 
     Task main{nullptr, nullptr};
     alignas(kLineBytes) Order order;  // of SchedulerOptions::order
+    // seldom used, so it stays behind everything that each task needs
+    alignas(kLineBytes) SegmentPool<DeferredBatch, 13> batches;  // 262,144
 
     uint32_t FiberCount() const noexcept { return pool.Count(); }
     uint32_t AllFibers() const noexcept { return pool.Count() + (slotCount - workerCount); }

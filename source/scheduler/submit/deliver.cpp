@@ -105,7 +105,7 @@ WEFT_NOINLINE void TraceDeferred(Scheduler &scheduler, Worker *worker, TaskBlock
     bool *const mustNotSubmit = worker != nullptr ? &worker->mustNotSubmit : nullptr;
     const bool before = mustNotSubmit != nullptr && std::exchange(*mustNotSubmit, true);
     block.label.taskId =
-        TraceSubmit(scheduler, worker, 1, block.Tasks(), block.counter, block.label);
+        TraceSubmit(scheduler, worker, block.count, block.Tasks(), block.counter, block.label);
     if (mustNotSubmit != nullptr) *mustNotSubmit = before;
 }
 
@@ -115,6 +115,19 @@ void Send(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept {
     if (IsTraced(scheduler)) TraceDeferred(scheduler, worker, *block);
     const uint32_t target = block->worker;  // read before it is published
     DeliverTasks(scheduler, worker, block, block, 1, target);
+}
+
+void SendBatch(Scheduler &scheduler, Worker *worker, TaskBlock *oldest, uint32_t count) noexcept {
+    const uint32_t target = oldest->worker;  // read before it is published
+    InboxItem *newest = nullptr;
+    for (TaskBlock *block = oldest; block != nullptr;) {
+        TaskBlock *later = static_cast<TaskBlock *>(block->next);
+        if (IsTraced(scheduler)) TraceDeferred(scheduler, worker, *block);
+        block->next = newest;
+        newest = block;
+        block = later;
+    }
+    DeliverTasks(scheduler, worker, newest, oldest, count, target);
 }
 
 }  // namespace weft::internal

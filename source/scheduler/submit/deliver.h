@@ -45,4 +45,8 @@ void DeliverTasks(Scheduler &scheduler, Worker *worker, InboxItem *newest, Inbox
 /// The same for one block of one task, see Prepare (post.h).
 void Send(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept;
 
+/// The same for the `count` tasks of a batch, see PrepareBatch (post.h). All blocks are handed over
+/// at once. So one worker takes them, and begins the batch in its order.
+void SendBatch(Scheduler &scheduler, Worker *worker, TaskBlock *oldest, uint32_t count) noexcept;
+
 }  // namespace weft::internal

@@ -14,10 +14,36 @@ void SendNow(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept {
     Send(scheduler, worker, block);
 }
 
+// acq_rel: the thread that brings the last one sees what all counters have published to the others,
+// and passes it on with the tasks.
+void ReachForBatch(Scheduler &scheduler, Worker *worker, uint32_t index, uint32_t n) noexcept {
+    DeferredBatch &batch = scheduler.batches.At(index);
+    race::Finishes(&batch);
+    if (batch.left.fetch_sub(n, kAcqRel) != n) return;
+    race::SawAll(&batch);
+    TaskBlock *const oldest = batch.oldest;
+    const uint32_t count = batch.count;
+    scheduler.batches.GiveBack(index);
+    scheduler.deferred.fetch_sub(count, kRelaxed);
+    for (TaskBlock *block = oldest; block != nullptr;
+         block = static_cast<TaskBlock *>(block->next)) {
+        race::Submitted(block->count, block->Tasks());
+    }
+    SendBatch(scheduler, worker, oldest, count);
+}
+
+Counter *CounterOfDeferred(Scheduler &scheduler, uint32_t owner) noexcept {
+    if ((owner & kBatchOwner) != 0)
+        return scheduler.batches.At(owner & ~(kTaskOwner | kBatchOwner)).oldest->counter;
+    return scheduler.singles.At(owner & ~kTaskOwner).counter;
+}
+
 namespace {
 
 // Submits a deferred task. `owner`: that of its wait record.
 void SendDeferred(Scheduler &scheduler, Worker *worker, uint32_t owner) noexcept {
+    if ((owner & kBatchOwner) != 0)
+        return ReachForBatch(scheduler, worker, owner & ~(kTaskOwner | kBatchOwner), 1);
     scheduler.deferred.fetch_sub(1, kRelaxed);
     SendNow(scheduler, worker, &scheduler.singles.At(owner & ~kTaskOwner));
 }
@@ -73,6 +99,9 @@ constexpr uint32_t kLastOwner = OwnerOf(AnyWaits::kMaxItems - 1, kMaxOfAny);
 
 static_assert(IndexOf(kLastOwner) == AnyWaits::kMaxItems - 1 && CounterOf(kLastOwner) == kMaxOfAny,
               "an owner must hold both indices");
+static_assert(TaskBlockPool<1>::kMaxItems <= kBatchOwner &&
+                  decltype(Scheduler::batches)::kMaxItems <= kBatchOwner,
+              "kBatchOwner must not overlap an index");
 static_assert((kLastOwner & kThreadOwner) == 0, "kThreadOwner must not overlap other owners");
 
 }  // namespace

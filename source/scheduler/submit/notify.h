@@ -50,6 +50,15 @@ Counter &DoneCounterOf(Scheduler &scheduler, uint32_t owner) noexcept;
 /// The record must stay on the counter while the result is used.
 Counter *DoneCounterOfOne(Scheduler &scheduler, uint32_t owner) noexcept;
 
+/// Call it when `n` of the things that a deferred batch waits for are there (DeferredBatch::left).
+/// With the last one the batch is handed over. `index`: the batch's, which may be in use again when
+/// the call returns.
+void ReachForBatch(Scheduler &scheduler, Worker *worker, uint32_t index, uint32_t n) noexcept;
+
+/// Returns the counter that counts the deferred tasks with this kTaskOwner, or null. The record
+/// must stay on its counter while the result is used.
+Counter *CounterOfDeferred(Scheduler &scheduler, uint32_t owner) noexcept;
+
 /// Hands over the block of a deferred task whose condition is satisfied.
 void SendNow(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept;
 

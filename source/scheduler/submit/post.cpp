@@ -135,6 +135,25 @@ TaskBlock *Prepare(Scheduler &scheduler, Worker *worker, const Task &task, Count
     return Fill(scheduler, worker, 1, &task, counted.counter, label, options.worker);
 }
 
+TaskBlock *PrepareBatch(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
+                        Counter *counter, const TaskOptions &options) noexcept {
+    if (options.taskGroup != nullptr &&
+        !CountInGroup(scheduler.options, *options.taskGroup, counter))
+        return nullptr;
+    if (!Admit(scheduler, worker, count, tasks, {counter, Unit::New}, options)) return nullptr;
+    const Label label = LabelInGroups(scheduler, worker, options);
+    TaskBlock *oldest = nullptr;
+    InboxItem *newest = nullptr;
+    for (uint32_t begin = 0; begin < count; begin += kTasksPerBlock) {
+        TaskBlock *block = Fill(scheduler, worker, std::min(kTasksPerBlock, count - begin),
+                                tasks + begin, counter, label, options.worker);
+        block->next = nullptr;
+        newest != nullptr ? newest->next = block : oldest = block;
+        newest = block;
+    }
+    return oldest;
+}
+
 void PostClaimAgain(Worker *worker) noexcept {
     Claim &claim = worker->claim;
     worker->pinnedTasks[static_cast<uint32_t>(claim.level.ThePriority())].Prepend(

@@ -30,6 +30,11 @@ struct CountedBy {
 TaskBlock *Prepare(Scheduler &scheduler, Worker *worker, const Task &task, CountedBy counted,
                    const TaskOptions &options) noexcept;
 
+/// Prepare for `count` tasks, which a new unit of `counter` each counts. Returns the first of the
+/// blocks, linked from the oldest to the newest. SendBatch makes them visible.
+TaskBlock *PrepareBatch(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
+                        Counter *counter, const TaskOptions &options) noexcept;
+
 /// Puts the claim of a pinned task back, because the task cannot run now. It will be the first one
 /// again.
 void PostClaimAgain(Worker *worker) noexcept;

@@ -8,6 +8,7 @@
 
 #include "scheduler/state/scheduler.h"
 #include "scheduler/submit/post.h"
+#include "weft/deferred.h"
 
 namespace weft::internal {
 
@@ -17,6 +18,13 @@ namespace weft::internal {
 /// the task was refused (reported).
 bool SubmitAfter(Scheduler &scheduler, Worker *worker, Counter &after, uint32_t value,
                  const Task &task, CountedBy counted, const TaskOptions &options) noexcept;
+
+/// Submits `count` tasks, at least one, once each of `after` was at or below its value. `after` is
+/// only used during the call. Otherwise like SubmitAfter. The implementation is in
+/// deferred_batch.cpp.
+bool SubmitBatchAfter(Scheduler &scheduler, Worker *worker, uint32_t afterCount,
+                      const CounterTarget *after, uint32_t count, const Task *tasks,
+                      Counter *counter, const TaskOptions &options) noexcept;
 
 /// Submits the task at `deadline`. Returns false if it was refused (reported).
 bool SubmitAt(Scheduler &scheduler, Worker *worker, uint64_t deadline, const Task &task,
