@@ -30,6 +30,29 @@ namespace weft {
 WEFT_API bool AddTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task,
                            Counter *counter = nullptr, const TaskOptions &options = {}) noexcept;
 
+/// Stands for tasks that wait for a counter or for a time, for Withdraw. A copyable value. An empty
+/// one stands for no tasks.
+struct DeferredHandle {
+    bool IsEmpty() const noexcept { return index == ~0u; }
+
+    uint32_t index = ~0u;  // both are weft's own
+    uint32_t generation = 0;
+};
+
+/// Withdraws tasks that were submitted by AddTasksAfter, AddTaskAfter or AddTaskAt with this
+/// handle.
+///
+/// Returns true if the call was in time: then the tasks never run. They count as finished soon, so
+/// neither their counter nor the end of the run waits for what they waited for. Returns false if
+/// the tasks were submitted already, or have been withdrawn, or if the handle is empty or of
+/// another run; and after a report: NotRunning, InHook. A TaskGroup withdraws its tasks when it is
+/// cancelled.
+///
+/// The counters that the tasks waited for keep a small record until they are reached. If one is
+/// never reached, do not use it in another run. A wait with Meanwhile::OwnTasks does not find the
+/// tasks on which tasks with a handle or a group depend. Does not block. Thread-safe.
+WEFT_API bool Withdraw(TaskScheduler &scheduler, DeferredHandle handle) noexcept;
+
 /// A counter and a value of it: reached once the counter has dropped to the value or less.
 struct CounterTarget {
     Counter *counter = nullptr;
@@ -52,28 +75,31 @@ struct CounterTarget {
 /// If `count` is 0, nothing happens. Returns false, after a report, if nothing was submitted; the
 /// reports are those of AddTaskAfter. There can be up to 262,144 such batches at once; with more,
 /// or without memory for one, reports OutOfMemory. Thread-safe while the scheduler runs. Does not
-/// block, unless there is no memory for a wait record: see AddTaskAfter.
+/// block, unless there is no memory for a wait record: see AddTaskAfter. `handle`, if given, stands
+/// for the tasks in Withdraw.
 ///
 /// The tasks lie in blocks of 30 that the scheduler keeps until the end of the run. Memory is
 /// allocated only while more blocks are in use than ever before in the run. A worker that takes the
 /// batch divides it into slices, as it does with a batch of AddTasks.
 WEFT_API bool AddTasksAfter(TaskScheduler &scheduler, uint32_t afterCount,
                             const CounterTarget *after, uint32_t count, const Task *tasks,
-                            Counter *counter = nullptr, const TaskOptions &options = {}) noexcept;
+                            Counter *counter = nullptr, const TaskOptions &options = {},
+                            DeferredHandle *handle = nullptr) noexcept;
 
 /// The same after one counter.
 inline bool AddTasksAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, uint32_t count,
                           const Task *tasks, Counter *counter = nullptr,
-                          const TaskOptions &options = {}) noexcept {
+                          const TaskOptions &options = {},
+                          DeferredHandle *handle = nullptr) noexcept {
     const CounterTarget target{after, value};
-    return AddTasksAfter(scheduler, 1, &target, count, tasks, counter, options);
+    return AddTasksAfter(scheduler, 1, &target, count, tasks, counter, options, handle);
 }
 
 /// The same for one task after several counters.
 inline bool AddTaskAfter(TaskScheduler &scheduler, uint32_t afterCount, const CounterTarget *after,
-                         Task task, Counter *counter = nullptr,
-                         const TaskOptions &options = {}) noexcept {
-    return AddTasksAfter(scheduler, afterCount, after, 1, &task, counter, options);
+                         Task task, Counter *counter = nullptr, const TaskOptions &options = {},
+                         DeferredHandle *handle = nullptr) noexcept {
+    return AddTasksAfter(scheduler, afterCount, after, 1, &task, counter, options, handle);
 }
 
 /// Submits `task` at `time`, or now if `time` has passed.
@@ -85,9 +111,12 @@ inline bool AddTaskAfter(TaskScheduler &scheduler, uint32_t afterCount, const Co
 /// not always. A task can be late by as much as a wait with a deadline (weft/time.h).
 ///
 /// Returns false, after a report, if nothing was submitted: NullTask, BadOption, NotRunning,
-/// RunEnding, InHook, CounterOverflow, WrongScheduler. Thread-safe while the scheduler runs.
+/// RunEnding, InHook, CounterOverflow, WrongScheduler; OutOfMemory if there are more than 262,144
+/// tasks with a handle or a group. `handle`, if given, stands for the task in Withdraw. Thread-safe
+/// while the scheduler runs.
 WEFT_API bool AddTaskAt(TaskScheduler &scheduler, Clock::time_point time, Task task,
-                        Counter *counter = nullptr, const TaskOptions &options = {}) noexcept;
+                        Counter *counter = nullptr, const TaskOptions &options = {},
+                        DeferredHandle *handle = nullptr) noexcept;
 
 namespace internal {
 

@@ -303,7 +303,7 @@ TEST_CASE("report OutOfMemory: there is no memory for another deferred batch", "
     CHECK(ran.load() == 164);
     CHECK(runner.log.Count() == 1);
     CHECK(test::Names(runner.log.First(ReportCode::OutOfMemory).what,
-                      "there is no memory for another batch"));
+                      "there is no memory for another deferred batch"));
 }
 
 TEST_CASE("report Stalled: a deferred batch after counters of which one is never lowered",

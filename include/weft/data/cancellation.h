@@ -19,6 +19,10 @@ namespace weft {
 
 class CancelSource;
 
+namespace internal {
+struct TaskGroupAccess;
+}
+
 /// A copyable reference to a CancelSource, for code that can be cancelled. The source must outlive
 /// it. A token without a source is never cancelled.
 class CancelToken {
@@ -74,6 +78,7 @@ public:
     CancelToken Token() noexcept { return CancelToken(this); }
 
 private:
+    friend struct internal::TaskGroupAccess;
     friend bool WaitForCounterOrCancel(TaskScheduler &scheduler, Counter *counter,
                                        CancelToken token, Clock::time_point deadline) noexcept;
     friend bool SleepUntilOrCancel(TaskScheduler &scheduler, Clock::time_point deadline,

@@ -35,8 +35,10 @@ enum class GroupResult : uint8_t {
 /// Counts tasks, like a Counter, and can cancel them together.
 ///
 /// A task of a cancelled group that has not begun is skipped: it counts as finished, but its
-/// function is not called. Tasks that have begun run to their end; they may ask IsCancelled, or
-/// wait with Token. Child tasks of the group's tasks (AddChildTasks) belong to the group, too.
+/// function is not called. That holds for tasks that wait for a counter or a time, too: they do not
+/// wait any longer (see Withdraw in weft/deferred.h). Tasks that have begun run to their end; they
+/// may ask IsCancelled, or wait with Token. Child tasks of the group's tasks (AddChildTasks) belong
+/// to the group, too.
 ///
 /// A group may have a parent. If the parent is cancelled, so are its child groups and their child
 /// groups. A group does not count the tasks of its child groups.
@@ -70,7 +72,11 @@ public:
     }
 
     /// Cancels the group and all groups below it. Later calls have no effect. Does not wait, and
-    /// does not run other tasks. Errors are those of CancelSource::Cancel. Thread-safe.
+    /// does not run other tasks. Errors are those of CancelSource::Cancel.
+    ///
+    /// Takes time in proportion to the number of groups below it. If tasks are pending: for each of
+    /// these groups, also in proportion to the largest number of deferred tasks with a group or a
+    /// handle in the run so far. Thread-safe.
     void Cancel() noexcept;
 
     /// Returns true if the group is cancelled. Then everything that was written before Cancel is
@@ -148,6 +154,14 @@ struct TaskGroupAccess {
         // relaxed: see SkippedCount.
         group.m_skipped.fetch_add(1, std::memory_order_relaxed);
         return true;
+    }
+    /// Returns true if the group is cancelled. If not, a later Cancel sees all that the caller has
+    /// written. That takes a read-modify-write, like the exchange in Cancel: of the two, one is
+    /// the earlier. acquire and release for that.
+    static bool IsCancelledLast(TaskGroup &group) noexcept {
+        bool isCancelled = false;
+        return !group.m_source.m_isCancelled.compare_exchange_strong(
+            isCancelled, false, std::memory_order_acq_rel, std::memory_order_acquire);
     }
     /// Keeps the exception, and cancels the group.
     static void Fail(TaskGroup &group, std::exception_ptr error) noexcept {

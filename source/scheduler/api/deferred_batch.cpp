@@ -1,4 +1,4 @@
-// AddTasksAfter: checks the arguments and calls SubmitBatchAfter.
+// AddTasksAfter and Withdraw: they check the arguments, and call functions of wait/deferred.h.
 #include "scheduler/api/internal_api.h"
 #include "scheduler/wait/deferred.h"
 #include "weft/deferred.h"
@@ -30,15 +30,21 @@ bool AreTargets(const TaskScheduler &scheduler, uint32_t afterCount, const Count
 }  // namespace
 
 bool AddTasksAfter(TaskScheduler &scheduler, uint32_t afterCount, const CounterTarget *after,
-                   uint32_t count, const Task *tasks, Counter *counter,
-                   const TaskOptions &options) noexcept {
+                   uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options,
+                   DeferredHandle *handle) noexcept {
+    if (handle != nullptr) *handle = {};
     if (count == 0) return true;
     if (!AreTargets(scheduler, afterCount, after, count, counter)) return false;
     const Caller caller(scheduler, "AddTasksAfter");
     return caller.MaySubmit() &&
            AreTasks(*caller.Running(), count, tasks, options, "AddTasksAfter") &&
            SubmitBatchAfter(*caller.Running(), caller.TheWorker(), afterCount, after, count, tasks,
-                            counter, options);
+                            counter, options, handle);
+}
+
+bool Withdraw(TaskScheduler &scheduler, DeferredHandle handle) noexcept {
+    const Caller caller(scheduler, "Withdraw");
+    return caller.MaySubmit() && WithdrawBatch(*caller.Running(), caller.TheWorker(), handle, true);
 }
 
 }  // namespace weft

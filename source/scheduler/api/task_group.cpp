@@ -9,8 +9,10 @@
 #include "core/counter_word.h"
 #include "platform/backoff.h"
 #include "platform/compiler.h"
+#include "scheduler/api/internal_api.h"
 #include "scheduler/state/entry_gate.h"
 #include "scheduler/state/reporting.h"
+#include "scheduler/wait/deferred.h"
 
 namespace weft {
 
@@ -33,6 +35,14 @@ public:
 private:
     WEFT_ATOMIC<bool> &m_isLocked;
 };
+
+// A task of the group is pending, so the scheduler runs.
+void WithdrawDeferred(TaskScheduler &scheduler, const Counter *group) noexcept {
+    if (group->IsZero()) return;
+    const Caller caller(scheduler, "TaskGroup::Cancel");
+    if (caller.Running() != nullptr)
+        WithdrawBatchesOf(*caller.Running(), caller.TheWorker(), group);
+}
 
 }  // namespace
 
@@ -68,9 +78,11 @@ TaskGroup::~TaskGroup() {
 // Goes through the groups below in depth-first order, without recursion.
 void TaskGroup::Cancel() noexcept {
     m_source.Cancel();
+    WithdrawDeferred(*m_scheduler, this);
     const Held held(m_top->m_isLocked);
     for (TaskGroup *group = m_firstChild; group != nullptr;) {
         group->m_source.Cancel();
+        WithdrawDeferred(*m_scheduler, group);
         if (group->m_firstChild != nullptr) {
             group = group->m_firstChild;
             continue;

@@ -57,8 +57,8 @@ void TaskScheduler::AddTask(Task task, Counter *counter, const TaskOptions &opti
     Worker *worker = WorkerOf(*this);
     const bool plain = task.function != nullptr && (worker == nullptr || !worker->mustNotSubmit) &&
                        options.worker == kAnyWorker && options.groups == 0 &&
-                       options.taskGroup == nullptr &&
-                       options.priority <= Priority::Low && options.stack <= StackClass::Large;
+                       options.taskGroup == nullptr && options.priority <= Priority::Low &&
+                       options.stack <= StackClass::Large;
     if (WEFT_LIKELY(worker != nullptr && plain)) {
         SubmitOne(worker, task, counter, options);
     } else {

@@ -121,13 +121,20 @@ bool DeferAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, const 
         return false;
     }
     return Defer(scheduler, task, options, "AddTaskAfter", [&](Scheduler &running, Worker *worker) {
+        if (options.taskGroup != nullptr) {
+            const CounterTarget target{after, value};
+            return SubmitBatchAfter(running, worker, 1, &target, 1, &task, counter, options,
+                                    nullptr);
+        }
         return SubmitAfter(running, worker, *after, value, task, {counter, unit}, options);
     });
 }
 
 // AddTaskAt and ContinueAt.
 bool DeferUntil(TaskScheduler &scheduler, Clock::time_point time, const Task &task,
-                Counter *counter, const TaskOptions &options, Unit unit) noexcept {
+                Counter *counter, const TaskOptions &options, Unit unit,
+                DeferredHandle *handle = nullptr) noexcept {
+    if (handle != nullptr) *handle = {};
     if (time == Clock::time_point::max()) {
         ReportMistake(
             EntryGate::OptionsOf(scheduler), ReportCode::BadOption,
@@ -136,6 +143,9 @@ bool DeferUntil(TaskScheduler &scheduler, Clock::time_point time, const Task &ta
         return false;
     }
     return Defer(scheduler, task, options, "AddTaskAt", [&](Scheduler &running, Worker *worker) {
+        if (options.taskGroup != nullptr || handle != nullptr)
+            return SubmitBatchAt(running, worker, Nanoseconds(time), 1, &task, counter, options,
+                                 handle);
         return SubmitAt(running, worker, Nanoseconds(time), task, {counter, unit}, options);
     });
 }
@@ -148,8 +158,8 @@ bool AddTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task
 }
 
 bool AddTaskAt(TaskScheduler &scheduler, Clock::time_point time, Task task, Counter *counter,
-               const TaskOptions &options) noexcept {
-    return DeferUntil(scheduler, time, task, counter, options, Unit::New);
+               const TaskOptions &options, DeferredHandle *handle) noexcept {
+    return DeferUntil(scheduler, time, task, counter, options, Unit::New, handle);
 }
 
 bool internal::ContinueAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task,

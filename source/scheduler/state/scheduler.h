@@ -62,13 +62,24 @@ inline constexpr uint32_t kAnyCounters = 1u << 13;
 /// of its block in Scheduler::singles.
 inline constexpr uint32_t kTaskOwner = 1u << 29;  // only if kAnyOwner is not set
 
-/// A batch that waits for several counters: the owner of each of its wait records is kTaskOwner +
-/// kBatchOwner + its index in Scheduler::batches. The tasks lie in blocks, see wait/deferred.h.
+/// A batch that waits for several counters, or for a point in time: the owner of each of its wait
+/// records is kTaskOwner + kBatchOwner + its index in Scheduler::batches. The tasks lie in blocks,
+/// see wait/deferred.h.
 struct DeferredBatch {
-    // Counters that have not been reached, and one for the call that submits the batch.
-    env::Atomic<uint32_t> left{0};
-    uint32_t count = 0;           // number of tasks
+    static constexpr uint64_t kLeft = (uint64_t{1} << 31) - 1;
+    static constexpr uint64_t kWithdrawn = uint64_t{1} << 31;
+    static constexpr uint32_t kGenerationShift = 32;
+    // From the lowest bit: how many things the batch waits for, kWithdrawn, and a number that
+    // changes with each use of this object. The call that submits the batch counts as one thing.
+    env::Atomic<uint64_t> state{0};
+    // The counter of the tasks. Null as soon as they are withdrawn.
+    env::Atomic<Counter *> counter{nullptr};
+    uint32_t count = 0;  // number of tasks
+    bool isTimed = false;
+    // The counter may be gone although a wait record of the batch is still there.
+    bool mayBeWithdrawn = false;
     TaskBlock *oldest = nullptr;  // the first block; `next` is the one after it, then null
+    Timer timer;
 };
 inline constexpr uint32_t kBatchOwner = 1u << 28;  // only together with kTaskOwner
 

@@ -19,12 +19,23 @@ void SendNow(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept {
 void ReachForBatch(Scheduler &scheduler, Worker *worker, uint32_t index, uint32_t n) noexcept {
     DeferredBatch &batch = scheduler.batches.At(index);
     race::Finishes(&batch);
-    if (batch.left.fetch_sub(n, kAcqRel) != n) return;
+    const uint64_t before = batch.state.fetch_sub(n, kAcqRel);
+    if ((before & DeferredBatch::kLeft) != n) return;
     race::SawAll(&batch);
     TaskBlock *const oldest = batch.oldest;
     const uint32_t count = batch.count;
+    const bool isTimed = batch.isTimed;
+    // A withdrawal that knows the old number fails from now on. relaxed: the pool publishes it.
+    const uint64_t generation = (before >> DeferredBatch::kGenerationShift) + 1;
+    batch.state.store(generation << DeferredBatch::kGenerationShift, kRelaxed);
     scheduler.batches.GiveBack(index);
-    scheduler.deferred.fetch_sub(count, kRelaxed);
+    if ((before & DeferredBatch::kWithdrawn) != 0) return;
+    if (!isTimed) scheduler.deferred.fetch_sub(count, kRelaxed);
+    SendBatchNow(scheduler, worker, oldest, count);
+}
+
+void SendBatchNow(Scheduler &scheduler, Worker *worker, TaskBlock *oldest,
+                  uint32_t count) noexcept {
     for (TaskBlock *block = oldest; block != nullptr;
          block = static_cast<TaskBlock *>(block->next)) {
         race::Submitted(block->count, block->Tasks());
@@ -33,8 +44,11 @@ void ReachForBatch(Scheduler &scheduler, Worker *worker, uint32_t index, uint32_
 }
 
 Counter *CounterOfDeferred(Scheduler &scheduler, uint32_t owner) noexcept {
-    if ((owner & kBatchOwner) != 0)
-        return scheduler.batches.At(owner & ~(kTaskOwner | kBatchOwner)).oldest->counter;
+    if ((owner & kBatchOwner) != 0) {
+        const DeferredBatch &batch = scheduler.batches.At(owner & ~(kTaskOwner | kBatchOwner));
+        // relaxed: the record publishes it
+        return batch.mayBeWithdrawn ? nullptr : batch.counter.load(kRelaxed);
+    }
     return scheduler.singles.At(owner & ~kTaskOwner).counter;
 }
 

@@ -50,16 +50,18 @@ Counter &DoneCounterOf(Scheduler &scheduler, uint32_t owner) noexcept;
 /// The record must stay on the counter while the result is used.
 Counter *DoneCounterOfOne(Scheduler &scheduler, uint32_t owner) noexcept;
 
-/// Call it when `n` of the things that a deferred batch waits for are there (DeferredBatch::left).
-/// With the last one the batch is handed over. `index`: the batch's, which may be in use again when
-/// the call returns.
+/// Call it when `n` of the things that a deferred batch waits for are there (DeferredBatch::state).
+/// With the last one the batch is handed over, unless it was withdrawn. `index`: the batch's, which
+/// may be in use again when the call returns.
 void ReachForBatch(Scheduler &scheduler, Worker *worker, uint32_t index, uint32_t n) noexcept;
 
-/// Returns the counter that counts the deferred tasks with this kTaskOwner, or null. The record
+/// Returns the counter that counts the deferred tasks with this kTaskOwner, or null. Null also for
+/// tasks that may be withdrawn, because their counter may be gone before the record. The record
 /// must stay on its counter while the result is used.
 Counter *CounterOfDeferred(Scheduler &scheduler, uint32_t owner) noexcept;
 
-/// Hands over the block of a deferred task whose condition is satisfied.
+/// Hands over the block of a deferred task whose condition is satisfied, or the blocks of a batch.
 void SendNow(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept;
+void SendBatchNow(Scheduler &scheduler, Worker *worker, TaskBlock *oldest, uint32_t count) noexcept;
 
 }  // namespace weft::internal

@@ -1,15 +1,20 @@
-// Implements SubmitBatchAfter. A deferred batch has a wait record on each of its counters, all at
-// once. So each counter is accessed only until it is reached, and a wait with OwnTasks finds the
-// tasks of all counters (find/serving.h). DeferredBatch::left counts the counters that have not
-// been reached. The call itself counts as one more, so the batch is not handed over while the call
-// still registers.
+// Deferred batches. A batch has a wait record on each of its counters, all at once, or a timer. So
+// each counter is accessed only until it is reached, and a wait with OwnTasks finds the tasks of
+// all counters (find/serving.h). DeferredBatch::state counts what the batch still waits for. The
+// call itself counts as one more, so the batch is not handed over while the call still registers.
+//
+// A batch that is withdrawn is handed over at once, and what it waited for is forgotten. A timer is
+// cleared. A wait record stays on its counter, because the counter may be gone by now; so the
+// object of the batch stays, too, until the counter is reached or the run ends.
 #include "platform/backoff.h"
 #include "platform/race_finder.h"
 #include "scheduler/state/counter_ops.h"
+#include "scheduler/state/group_of_tasks.h"
 #include "scheduler/state/reporting.h"
 #include "scheduler/submit/notify.h"
 #include "scheduler/submit/pending.h"
 #include "scheduler/submit/post.h"
+#include "scheduler/submit/timing.h"
 #include "scheduler/wait/deferred.h"
 #include "scheduler/wait/wait.h"
 
@@ -43,75 +48,160 @@ Worker *WaitHere(Scheduler &scheduler, Worker *worker, const CounterTarget &targ
     return nullptr;
 }
 
-// Refuses the batch in a hook, which must not wait. The tasks count already, so tasks that do
-// nothing take their places. Takes the records off the counters `after` to `end`, because their
-// owner may destroy them now. Returns how many records that were.
-uint32_t Refuse(Scheduler &scheduler, Worker *worker, uint32_t index, const CounterTarget *after,
-                const CounterTarget *end) noexcept {
+// Refuses the batch in a hook, which must not wait. Takes the records off the counters `after` to
+// `end`, because their owner may destroy them now. Returns how many records that were.
+uint32_t Refuse(Scheduler &scheduler, Worker *worker, DeferredHandle handle,
+                const CounterTarget *after, const CounterTarget *end) noexcept {
     ReportMistake(scheduler.options, ReportCode::OutOfMemory,
                   "Let fewer tasks wait for counters at once.",
                   "AddTasksAfter: there is no memory for another wait record, and a hook cannot "
                   "wait; the tasks are not submitted");
-    for (InboxItem *item = scheduler.batches.At(index).oldest; item != nullptr; item = item->next) {
-        TaskBlock &block = *static_cast<TaskBlock *>(item);
-        for (uint32_t i = 0; i < block.count; ++i)
-            block.Tasks()[i] = {[](TaskScheduler *, void *) {}, nullptr};
-    }
+    WithdrawBatch(scheduler, worker, handle, true);
     uint32_t removed = 0;
     for (; after != end; ++after) {
         uint32_t woken = 0;
         removed += scheduler.counters.Remove(CounterAccess::Word(*after->counter),
-                                             kTaskOwner | kBatchOwner | index, woken,
+                                             kTaskOwner | kBatchOwner | handle.index, woken,
                                              CacheOf(worker));
         WakeOwners(scheduler, worker, woken);
     }
     return removed;
 }
 
-}  // namespace
-
-bool SubmitBatchAfter(Scheduler &scheduler, Worker *worker, uint32_t afterCount,
-                      const CounterTarget *after, uint32_t count, const Task *tasks,
-                      Counter *counter, const TaskOptions &options) noexcept {
-    using Registration = CounterWaiting::Registration;
-    if (worker != nullptr) FlushPending(worker);
-    if (!AreOurs(scheduler, afterCount, after)) return false;
+// Takes an object for the batch, which waits for `left` things, and copies the tasks into blocks.
+// Returns an empty handle after a report.
+DeferredHandle Begin(Scheduler &scheduler, Worker *worker, uint64_t left, bool isTimed,
+                     uint32_t count, const Task *tasks, Counter *counter,
+                     const TaskOptions &options, bool hasHandle) noexcept {
     const uint32_t index = scheduler.batches.Take();
     if (index == decltype(scheduler.batches)::kNone) {
-        ReportMistake(scheduler.options, ReportCode::OutOfMemory,
-                      "Let fewer batches wait for counters at once.",
-                      "AddTasksAfter: there is no memory for another batch; it is not submitted");
-        return false;
+        ReportMistake(scheduler.options, ReportCode::OutOfMemory, "Let fewer batches wait at once.",
+                      "there is no memory for another deferred batch; it is not submitted");
+        return {};
     }
     TaskBlock *oldest = PrepareBatch(scheduler, worker, count, tasks, counter, options);
     if (oldest == nullptr) {
         scheduler.batches.GiveBack(index);
-        return false;
+        return {};
     }
     DeferredBatch &batch = scheduler.batches.At(index);
     batch.oldest = oldest;
     batch.count = count;
-    // relaxed: the first record publishes it
-    batch.left.store(afterCount + 1, kRelaxed);
+    batch.isTimed = isTimed;
+    batch.mayBeWithdrawn = hasHandle || options.taskGroup != nullptr;
+    // relaxed, both: what follows publishes them, and only this thread changes the number now
+    batch.counter.store(oldest->counter, kRelaxed);
+    const uint64_t generation = batch.state.load(kRelaxed) >> DeferredBatch::kGenerationShift;
+    // release: publishes the batch to WithdrawBatch
+    batch.state.store(generation << DeferredBatch::kGenerationShift | left, kRelease);
+    return {index, static_cast<uint32_t>(generation)};
+}
+
+// Ends a submission. If the batch belongs to a group that is cancelled, withdraws it.
+void End(Scheduler &scheduler, Worker *worker, DeferredHandle batch, uint32_t reached,
+         const TaskOptions &options, DeferredHandle *handle) noexcept {
+    if (handle != nullptr) *handle = batch;
+    ReachForBatch(scheduler, worker, batch.index, reached);
+    if (options.taskGroup != nullptr && TaskGroupAccess::IsCancelledLast(*options.taskGroup))
+        WithdrawBatch(scheduler, worker, batch, false);
+}
+
+}  // namespace
+
+bool SubmitBatchAfter(Scheduler &scheduler, Worker *worker, uint32_t afterCount,
+                      const CounterTarget *after, uint32_t count, const Task *tasks,
+                      Counter *counter, const TaskOptions &options,
+                      DeferredHandle *handle) noexcept {
+    using Registration = CounterWaiting::Registration;
+    if (worker != nullptr) FlushPending(worker);
+    if (!AreOurs(scheduler, afterCount, after)) return false;
+    const DeferredHandle batch = Begin(scheduler, worker, uint64_t{afterCount} + 1, false, count,
+                                       tasks, counter, options, handle != nullptr);
+    if (batch.IsEmpty()) return false;
     scheduler.deferred.fetch_add(count, kRelaxed);  // for reports
     uint32_t reached = 1;                           // the call itself
     bool accepted = true;
     for (uint32_t i = 0; i < afterCount && accepted; ++i) {
         const Registration result = scheduler.counters.RegisterOther(
-            CounterAccess::Word(*after[i].counter), kTaskOwner | kBatchOwner | index,
+            CounterAccess::Word(*after[i].counter), kTaskOwner | kBatchOwner | batch.index,
             after[i].value, CacheOf(worker));
         if (result == Registration::Waiting) continue;
         accepted = result != Registration::NoRecord || worker == nullptr || !worker->inHook;
         if (!accepted) {
-            reached += Refuse(scheduler, worker, index, after, after + i) + (afterCount - i);
+            reached += Refuse(scheduler, worker, batch, after, after + i) + (afterCount - i);
             break;
         }
         if (result == Registration::NoRecord) worker = WaitHere(scheduler, worker, after[i]);
         IsSatisfied(*after[i].counter, after[i].value);  // tells the race finder
         ++reached;
     }
-    ReachForBatch(scheduler, worker, index, reached);
+    End(scheduler, worker, batch, reached, options, accepted ? handle : nullptr);
     return accepted;
+}
+
+bool SubmitBatchAt(Scheduler &scheduler, Worker *worker, uint64_t deadline, uint32_t count,
+                   const Task *tasks, Counter *counter, const TaskOptions &options,
+                   DeferredHandle *handle) noexcept {
+    if (worker != nullptr) FlushPending(worker);
+    const DeferredHandle batch =
+        Begin(scheduler, worker, 2, true, count, tasks, counter, options, handle != nullptr);
+    if (batch.IsEmpty()) return false;
+    DeferredBatch &its = scheduler.batches.At(batch.index);
+    const auto isDue = [](void *context, void *owner) {
+        const ExpiryContext &by = *static_cast<ExpiryContext *>(context);
+        ReachForBatch(by.scheduler, by.worker,
+                      static_cast<uint32_t>(reinterpret_cast<uintptr_t>(owner)), 1);
+    };
+    SetTimer(scheduler, worker, its.timer, deadline,
+             {isDue, reinterpret_cast<void *>(uintptr_t{batch.index})});
+    // If the batch was withdrawn before the timer was set, that call has not cleared the timer. The
+    // lock of the timers orders the two. relaxed: so does it the flag.
+    const bool isWithdrawn = (its.state.load(kRelaxed) & DeferredBatch::kWithdrawn) != 0;
+    const uint32_t reached = isWithdrawn && scheduler.timers.Clear(its.timer) ? 2 : 1;
+    End(scheduler, worker, batch, reached, options, handle);
+    return true;
+}
+
+// The thread that sets kWithdrawn hands the blocks over. It adds a thing that the batch waits for,
+// so that the object is not used again meanwhile.
+bool WithdrawBatch(Scheduler &scheduler, Worker *worker, DeferredHandle handle,
+                   bool replaces) noexcept {
+    if (handle.IsEmpty() || !scheduler.batches.Has(handle.index)) return false;
+    DeferredBatch &batch = scheduler.batches.At(handle.index);
+    uint64_t state = batch.state.load(kRelaxed);  // relaxed: the CAS decides
+    do {
+        if (state >> DeferredBatch::kGenerationShift != handle.generation ||
+            (state & DeferredBatch::kWithdrawn) != 0 || (state & DeferredBatch::kLeft) == 0)
+            return false;
+        // acquire: the batch is complete
+    } while (!batch.state.compare_exchange_strong(state, (state + 1) | DeferredBatch::kWithdrawn,
+                                                  kAcqRel, kRelaxed));
+    TaskBlock *const oldest = batch.oldest;
+    const uint32_t count = batch.count;
+    batch.counter.store(nullptr, kRelaxed);  // relaxed: only a hint for WithdrawBatchesOf
+    const bool isCleared = batch.isTimed && scheduler.timers.Clear(batch.timer);
+    if (!batch.isTimed) scheduler.deferred.fetch_sub(count, kRelaxed);  // for reports
+    ReachForBatch(scheduler, worker, handle.index, isCleared ? 2 : 1);
+    for (InboxItem *item = oldest; replaces && item != nullptr; item = item->next) {
+        TaskBlock &block = *static_cast<TaskBlock *>(item);
+        for (uint32_t i = 0; i < block.count; ++i)
+            block.Tasks()[i] = {[](TaskScheduler *, void *) {}, nullptr};
+    }
+    SendBatchNow(scheduler, worker, oldest, count);
+    return true;
+}
+
+void WithdrawBatchesOf(Scheduler &scheduler, Worker *worker, const Counter *group) noexcept {
+    for (uint32_t index = 0; scheduler.batches.Has(index); ++index) {
+        DeferredBatch &batch = scheduler.batches.At(index);
+        // acquire: pairs with the release in Begin, so the counter is that of this use or a later
+        // one. In the second case WithdrawBatch fails, because the number has changed.
+        const uint64_t state = batch.state.load(kAcquire);
+        if ((state & DeferredBatch::kLeft) != 0 && batch.counter.load(kRelaxed) == group)
+            WithdrawBatch(scheduler, worker,
+                          {index, static_cast<uint32_t>(state >> DeferredBatch::kGenerationShift)},
+                          false);
+    }
 }
 
 }  // namespace weft::internal
