@@ -1,0 +1,113 @@
+#include "weft/periodic_task.h"
+
+#include "support/scheduler_run.h"
+#include "weft/testing/explore_orders.h"
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+using std::chrono::milliseconds;
+
+// The time is virtual. With an order, it may also pass while something else could run.
+
+TEST_CASE("PeriodicTask: the runs are due at multiples of the period, without drift",
+          "[periodic]") {
+    size_t most = 0;  // runs in one order
+    const auto test = [&](TaskScheduler &scheduler) {
+        const Clock::time_point first = Now() + milliseconds(10);
+        const Clock::duration period = milliseconds(33);
+        std::vector<Clock::time_point> begins, ends;
+        auto note = [&](TaskScheduler *running) {
+            begins.push_back(Now());
+            // some of the time between two runs; the third one takes too long
+            SleepFor(*running, milliseconds(begins.size() == 3 ? 75 : 20));
+            ends.push_back(Now());
+        };
+        PeriodicTask periodic(scheduler, period, MakeTask(note));
+        if (!periodic.Start(first)) return false;
+        SleepUntil(scheduler, first + 6 * period + milliseconds(5));
+        periodic.Cancel();
+        if (periodic.Wait() != GroupResult::Cancelled) return false;
+        if (begins.size() != periodic.RunCount()) return false;
+        most = std::max(most, begins.size());
+        uint64_t missed = 0;
+        Clock::time_point due = first;  // of each run: the first one after the end of the last run
+        for (size_t i = 0; i < begins.size(); ++i) {
+            if (begins[i] < due) return false;
+            for (due += period; due <= ends[i]; due += period) ++missed;
+        }
+        return missed == periodic.MissedCount();
+    };
+    const ExploredOrders explored = ExploreOrders(100, test);
+    CHECK(explored.tried == 100);
+    CHECK(explored.order == 0);
+    CHECK((most >= 4 && most <= 7));
+}
+
+TEST_CASE("PeriodicTask: its task may cancel it, and the run ends", "[periodic]") {
+    const auto test = [](TaskScheduler &scheduler) {
+        PeriodicTask *self = nullptr;
+        uint32_t runs = 0;
+        auto count = [&](TaskScheduler *) {
+            if (++runs == 3) self->Cancel();
+        };
+        PeriodicTask periodic(scheduler, milliseconds(1), MakeTask(count));
+        self = &periodic;
+        return periodic.Start() && periodic.Wait() == GroupResult::Cancelled && runs == 3;
+    };
+    const ExploredOrders explored = ExploreOrders(100, test);
+    CHECK(explored.tried == 100);
+    CHECK(explored.order == 0);
+}
+
+TEST_CASE("PeriodicTask: the destructor withdraws the next run and waits for the current one",
+          "[periodic]") {
+    const auto test = [](TaskScheduler &scheduler) {
+        uint32_t begun = 0, ended = 0;
+        auto sleep = [&](TaskScheduler *running) {
+            ++begun;
+            SleepFor(*running, milliseconds(5));
+            ++ended;
+        };
+        {
+            PeriodicTask never(scheduler, milliseconds(1), MakeTask(sleep));
+            PeriodicTask late(scheduler, milliseconds(1), MakeTask(sleep));
+            PeriodicTask periodic(scheduler, milliseconds(10), MakeTask(sleep));
+            if (!late.Start(Now() + std::chrono::hours(1)) || !periodic.Start()) return false;
+            SleepFor(scheduler, milliseconds(2));
+        }
+        return begun <= 1 && ended == begun;
+    };
+    const ExploredOrders explored = ExploreOrders(100, test);
+    CHECK(explored.tried == 100);
+    CHECK(explored.order == 0);
+}
+
+#if defined(__cpp_exceptions)
+TEST_CASE("PeriodicTask: an exception ends it", "[periodic]") {
+    const auto test = [](TaskScheduler &scheduler) {
+        auto fail = [](TaskScheduler *) { throw 5; };
+        PeriodicTask periodic(scheduler, milliseconds(10), MakeTask(fail));
+        if (!periodic.Start() || periodic.Wait() != GroupResult::Failed) return false;
+        return periodic.RunCount() == 1 && periodic.FirstException() != nullptr;
+    };
+    CHECK(ExploreOrders(20, test).order == 0);
+}
+#endif
+
+TEST_CASE("PeriodicTask: a period of zero, and a second Start, are refused", "[periodic][report]") {
+    test::Runner runner(test::Options(1));
+    CHECK(runner.Run([](TaskScheduler &scheduler) {
+        auto nothing = [](TaskScheduler *) {};
+        PeriodicTask zero(scheduler, milliseconds(0), MakeTask(nothing));
+        CHECK(!zero.Start());
+        PeriodicTask twice(scheduler, milliseconds(1000), MakeTask(nothing));
+        CHECK(twice.Start(Now() + milliseconds(1000)));
+        CHECK(!twice.Start());
+    }) == Status::Ok);
+    CHECK(runner.log.CountOf(ReportCode::BadOption) == 2);
+}
