@@ -1,9 +1,11 @@
-// Models of cancellation (a wait with a token ends by its counter or by its source) and of
-// ExceptionCollector.
+// Models of cancellation (a wait with a token ends by its counter or by its source), of task groups
+// and withdrawals, and of ExceptionCollector.
 #include "simulator/sync_support.h"
 #include "weft/algorithms/parallel_for.h"
 #include "weft/data/cancellation.h"
 #include "weft/data/exception_collector.h"
+#include "weft/data/task_group.h"
+#include "weft/deferred.h"
 
 #include <chrono>
 
@@ -152,10 +154,116 @@ void FirstFailure() {
     });
 }
 
+// A thread cancels a group, or the group above it, while a task adds tasks to it: plain ones, child
+// tasks, tasks after a counter and tasks at a time that is far away. Each task must run or be
+// skipped, none may begin after a Cancel that came before it, and the wait must end although the
+// times do not come. Then the group is gone. Shows tasks that are missed by the cancellation, and
+// accesses after the end of the group.
+void CancelGroup() {
+    Counters counters;
+    Counter *gate = counters.New(1);
+    SchedulerOptions options = Options(1 + Random(3), 4 + Random(3), 1);
+    options.onReport = OnlyThese<ReportCode::Stalled>;  // all may wait for the thread
+    TaskScheduler scheduler(options);
+    TaskGroup above(scheduler);
+    Mortal<TaskGroup> group(scheduler, &above);
+    Cell reason;
+    uint32_t ran = 0, added = 0;
+    auto run = [&](TaskScheduler *) {
+        ++ran;
+        Check(!group->IsCancelled() || reason.Get() == 1, "the reason of Cancel is not visible");
+    };
+    const Task task = MakeTask(run);
+    auto add = [&](TaskScheduler *running) {
+        TaskOptions ofGroup;
+        ofGroup.taskGroup = &*group;
+        for (uint32_t i = 0; i < 5; ++i) {
+            const uint32_t kind = Random(4);
+            if (kind == 0) group->AddTask(task);
+            if (kind == 1) running->AddChildTasks(1, &task);
+            if (kind == 2) AddTaskAfter(*running, gate, 0, task, nullptr, ofGroup);
+            if (kind == 3)
+                AddTaskAt(*running, Now() + std::chrono::hours(1), task, nullptr, ofGroup);
+            ++added;
+        }
+    };
+    const bool fromAbove = Random(2) != 0, opens = Random(2) != 0;
+    HostThread thread([&] {
+        if (opens) scheduler.DecrementCounter(gate);
+        reason.Set(1);
+        fromAbove ? above.Cancel() : group->Cancel();
+    });
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    group->AddTask(MakeTask(add));
+    thread.Start();
+    const GroupResult result = group->Wait();
+    const uint32_t skipped = group->SkippedCount();
+    // the task that adds the others may have been skipped
+    Check(added == 0 ? skipped == 1 && ran == 0 : ran + skipped == 5,
+          "a task neither ran nor was skipped");
+    Check(result == GroupResult::Cancelled || (result == GroupResult::Finished && skipped == 0),
+          "a wait for a group that was cancelled");
+    thread.Join();
+    group->~TaskGroup();
+    group.Die();
+    if (!opens) scheduler.DecrementCounter(gate);
+    scheduler.Stop();
+}
+
+// Two threads withdraw a batch while its counters are reached, and a task while its time comes.
+// Each batch must run once, or be withdrawn once. Then other batches use the same objects.
+void WithdrawBatch() {
+    Counters counters;
+    SchedulerOptions options = Options(1 + Random(2), 4, 1);
+    options.onReport = OnlyThese<ReportCode::Stalled>;  // all may wait for the threads
+    TaskScheduler scheduler(options);
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    for (uint32_t round = 0; round < 2; ++round) {
+        Counter *const gates[2] = {counters.New(1), counters.New(1)};
+        const CounterTarget after[2] = {{gates[0], 0}, {gates[1], 0}};
+        uint32_t ran[2] = {};
+        Cell withdrawn[2][2];
+        auto runBatch = [&](TaskScheduler *) { ++ran[0]; };
+        auto runTimed = [&](TaskScheduler *) { ++ran[1]; };
+        const Task batch[2] = {MakeTask(runBatch), MakeTask(runBatch)};
+        Counter counter;
+        DeferredHandle handles[2];
+        Check(AddTasksAfter(scheduler, 2, after, 2, batch, &counter, {}, &handles[0]),
+              "AddTasksAfter failed");
+        Check(AddTaskAt(scheduler, Now() + std::chrono::microseconds(Random(50)),
+                        MakeTask(runTimed), &counter, {}, &handles[1]),
+              "AddTaskAt failed");
+        const auto withdraw = [&](uint32_t thread) {
+            for (uint32_t i = 0; i < 2; ++i)
+                withdrawn[thread][i].Set(Withdraw(scheduler, handles[i]) ? 1 : 0);
+        };
+        HostThread first([&] { withdraw(0); });
+        HostThread second([&] {
+            scheduler.DecrementCounter(gates[1]);
+            withdraw(1);
+        });
+        first.Start();
+        second.Start();
+        scheduler.DecrementCounter(gates[0]);
+        scheduler.WaitForCounter(&counter);
+        first.Join();
+        second.Join();
+        for (uint32_t i = 0; i < 2; ++i) {
+            const uint32_t times = withdrawn[0][i].Get() + withdrawn[1][i].Get();
+            Check(times <= 1, "tasks were withdrawn twice");
+            Check(ran[i] == (times == 1 ? 0u : 2u - i), "tasks ran and were withdrawn, or neither");
+        }
+    }
+    scheduler.Stop();
+}
+
 }  // namespace
 
 std::vector<Model> DataModels() {
     return {
+        {"cancel_group", "a group is cancelled while tasks of all kinds are added to it",
+         CancelGroup, 2},
+        {"withdraw", "deferred tasks are withdrawn while their conditions come", WithdrawBatch, 2},
         {"cancel_wait", "a counter reaches its target while its waiters are cancelled twice",
          CancelWait, 2},
         {"cancel_sleep", "a sleep is cancelled at about the time of its deadline", CancelSleep},
