@@ -39,7 +39,10 @@
 // weft_options::workers.
 //
 // In C++ a weft_scheduler is a weft::TaskScheduler. So C++ code may create a scheduler and pass its
-// address to C code, and the reverse.
+// address to C code, and C code may pass its scheduler to C++ code.
+//
+// In a child process that was forked during a run there are no workers. Each call by the thread
+// that forked is an error there (FORKED), except those that need no run.
 #ifndef WEFT_WEFT_H
 #define WEFT_WEFT_H
 
@@ -69,17 +72,17 @@ extern "C" {
 typedef struct weft_scheduler weft_scheduler;
 #endif
 
-// ---------------------------------------------------------------------------------------- version
+// ---- version
 
 /// The version of these headers as one number: 4000 for 0.4.0, 1002003 for 1.2.3.
 #define WEFT_VERSION_NUMBER \
     (WEFT_VERSION_MAJOR * 1000000 + WEFT_VERSION_MINOR * 1000 + WEFT_VERSION_PATCH)
 
 /// Returns the version of the library, in the form of WEFT_VERSION_NUMBER. Before 1.0 only versions
-/// with the same minor number are compatible. Thread-safe, without a run.
+/// with the same minor number are compatible. Thread-safe. Needs no run.
 WEFT_API uint32_t weft_version(void) WEFT_NOTHROW;
 
-// ---------------------------------------------------------------------------------------- numbers
+// ---- numbers
 
 // The types of named numbers have a fixed size, so that other languages can declare them.
 
@@ -202,11 +205,11 @@ enum {
     WEFT_REPORT_WAIT_IN_SCOPE = 27  ///< Only for objects of the C++ interface.
 };
 
-/// Returns the name of a status, for example "BadOption", or "unknown". Thread-safe, without a run.
+/// Returns the name of a status, for example "BadOption", or "unknown". Thread-safe. Needs no run.
 WEFT_API const char *weft_status_name(weft_status status) WEFT_NOTHROW;
 
 /// Returns the name of a report code, for example "NullTask", or "unknown". The page
-/// include/weft/README.md says for each name how to correct the error. Thread-safe, without a run.
+/// include/weft/README.md says for each name how to correct the error. Thread-safe. Needs no run.
 WEFT_API const char *weft_report_name(weft_report_code code) WEFT_NOTHROW;
 
 /// In options: any worker; or, as a number of workers, one for each usable CPU. As a result: none.
@@ -215,8 +218,7 @@ WEFT_API const char *weft_report_name(weft_report_code code) WEFT_NOTHROW;
 /// A point in time that never comes.
 #define WEFT_NEVER UINT64_MAX
 
-// ------------------------------------------------------------------------------- tasks and
-// counters
+// ---- tasks and counters
 
 /// The function of a task. `scheduler` is the scheduler that runs it, `arg` is weft_task::arg.
 ///
@@ -247,7 +249,7 @@ typedef struct weft_counter {
     { 0 }
 
 /// Makes a counter with the value `value` at `counter`. Nobody may use the counter during the call,
-/// or wait for it. Without a run.
+/// or wait for it. Needs no run.
 WEFT_API void weft_counter_init(weft_counter *counter, uint32_t value) WEFT_NOTHROW;
 
 /// Returns the number of tasks that have not finished, or a little more.
@@ -255,7 +257,7 @@ WEFT_API void weft_counter_init(weft_counter *counter, uint32_t value) WEFT_NOTH
 /// The value may include tasks that finished within about the last 100 microseconds, and that their
 /// worker ran directly before its current task. If short tasks suddenly become long, it may once
 /// include up to 64 such tasks for longer. Zero is exact: then the caller sees everything that the
-/// counted tasks wrote. Thread-safe, without a run.
+/// counted tasks wrote. Thread-safe. Needs no run.
 WEFT_API uint32_t weft_counter_value(const weft_counter *counter) WEFT_NOTHROW;
 
 /// Options of one submission. Initialise them with weft_task_options_init. Where a function takes
@@ -277,11 +279,11 @@ typedef struct weft_task_options {
     uint8_t groups;
 } weft_task_options;
 
-/// Sets all fields to their defaults. `bytes`: sizeof(weft_task_options). Thread-safe, without a
+/// Sets all fields to their defaults. `bytes`: sizeof(weft_task_options). Thread-safe. Needs no
 /// run.
 WEFT_API void weft_task_options_init(weft_task_options *options, size_t bytes) WEFT_NOTHROW;
 
-// ------------------------------------------------------------------------ reports, hooks, options
+// ---- reports, hooks, options
 
 /// One report. The strings live until onReport returns. Newer versions may add fields at the end.
 typedef struct weft_report {
@@ -431,11 +433,10 @@ typedef struct weft_options {
     uint64_t order;
 } weft_options;
 
-/// Sets all fields to their defaults. `bytes`: sizeof(weft_options). Thread-safe, without a run.
+/// Sets all fields to their defaults. `bytes`: sizeof(weft_options). Thread-safe. Needs no run.
 WEFT_API void weft_options_init(weft_options *options, size_t bytes) WEFT_NOTHROW;
 
-// ------------------------------------------------------------------------------- life of
-// schedulers
+// ---- life of schedulers
 
 /// Makes a scheduler, which does not run yet. `options`: null stands for the defaults. The options
 /// are copied; weft_run and weft_start check their ranges.
@@ -490,7 +491,7 @@ WEFT_API weft_status weft_attach_thread(weft_scheduler *scheduler) WEFT_NOTHROW;
 /// queues. Only an attached thread may call it, outside of tasks (WRONG_THREAD).
 WEFT_API void weft_detach_thread(weft_scheduler *scheduler) WEFT_NOTHROW;
 
-// -------------------------------------------------------------------------------------- submission
+// ---- submission
 
 /// Submits one task: `function(scheduler, arg)`. `counter`, if it is not null, is incremented now
 /// and decremented when the task has finished. `options` may be null. Errors are those of
@@ -551,7 +552,7 @@ WEFT_API bool weft_add_task_at(weft_scheduler *scheduler, uint64_t time,
                                weft_task_function function, void *arg, weft_counter *counter,
                                const weft_task_options *options) WEFT_NOTHROW;
 
-// ------------------------------------------------------------------------------------------- waits
+// ---- waits
 
 /// Blocks the calling fiber until `counter <= value`. The value only has to be reached once, even
 /// for a moment. If several tasks wait for 0, raise the counter again only after all of them have
@@ -620,7 +621,7 @@ WEFT_API void weft_wait_idle(weft_scheduler *scheduler) WEFT_NOTHROW;
 ///
 /// Unlike weft_counter_value, it first counts off the tasks that have finished on the calling
 /// worker. So it may be called in a loop until it returns true. Returns true for a null pointer,
-/// after a report (NULL_COUNTER). Thread-safe, without a run.
+/// after a report (NULL_COUNTER). Thread-safe. Needs no run.
 WEFT_API bool weft_poll_counter(weft_scheduler *scheduler, weft_counter *counter,
                                 uint32_t value) WEFT_NOTHROW;
 
@@ -640,15 +641,15 @@ WEFT_API void weft_decrement_counter(weft_scheduler *scheduler, weft_counter *co
 /// another thread. Until its end, weft does not report STALLED, OUT_OF_SMALL_FIBERS and
 /// OUT_OF_LARGE_FIBERS. `name`: for tools; it may be null, and must live until the end of the work.
 /// Each call needs one weft_end_external_work with the same name, after the counter has been
-/// decremented. Thread-safe, without a run.
+/// decremented. Thread-safe. Needs no run.
 WEFT_API void weft_begin_external_work(weft_scheduler *scheduler, const char *name) WEFT_NOTHROW;
-/// Ends what weft_begin_external_work began. Thread-safe, without a run.
+/// Ends what weft_begin_external_work began. Thread-safe. Needs no run.
 WEFT_API void weft_end_external_work(weft_scheduler *scheduler, const char *name) WEFT_NOTHROW;
 
-// -------------------------------------------------------------------------------------------- time
+// ---- time
 
 /// Returns the current time, in nanoseconds of the system's steady clock; or the virtual time with
-/// weft_options::order. A deadline in 5 ms is `weft_now() + 5000000`. Thread-safe, without a run.
+/// weft_options::order. A deadline in 5 ms is `weft_now() + 5000000`. Thread-safe. Needs no run.
 ///
 /// There is no timer thread. Workers check the deadlines between two tasks, and a sleeping worker
 /// wakes up for the earliest deadline. A deadline is handled late by at most the longest single
@@ -659,7 +660,7 @@ WEFT_API uint64_t weft_now(void) WEFT_NOTHROW;
 /// Thread-safe. An external thread sleeps in the operating system, also without a run.
 WEFT_API void weft_sleep_until(weft_scheduler *scheduler, uint64_t deadline) WEFT_NOTHROW;
 
-// ------------------------------------------------------------------------------- the running task
+// ---- the running task
 
 /// Lets other work run first.
 ///
@@ -688,26 +689,25 @@ WEFT_API uint32_t weft_run_pinned_tasks(weft_scheduler *scheduler, uint32_t max)
 WEFT_API void weft_prepare_to_block(weft_scheduler *scheduler) WEFT_NOTHROW;
 
 /// Returns the scheduler of the calling task, or the one to which the calling thread is attached;
-/// or null. Thread-safe, without a run.
+/// or null. Thread-safe. Needs no run.
 WEFT_API weft_scheduler *weft_current(void) WEFT_NOTHROW;
 
 /// Returns the index of the calling worker or attached thread, or WEFT_ANY_WORKER.
 ///
 /// Workers have the indices 0 to weft_worker_count() - 1, attached threads those that follow. For a
-/// task that is not pinned, the index may change in each wait. Thread-safe, without a run.
+/// task that is not pinned, the index may change in each wait. Thread-safe. Needs no run.
 WEFT_API uint32_t weft_current_worker(const weft_scheduler *scheduler) WEFT_NOTHROW;
 
 /// Returns the index of the calling fiber, which is that of a task or of an attached thread; or
-/// WEFT_ANY_WORKER. It does not change while a task lives. Thread-safe, without a run.
+/// WEFT_ANY_WORKER. It does not change while a task lives. Thread-safe. Needs no run.
 WEFT_API uint32_t weft_current_fiber(const weft_scheduler *scheduler) WEFT_NOTHROW;
 
 /// Returns the number of workers that a run uses, without attached threads. If
-/// weft_options::workers is WEFT_ANY_WORKER, this is one for each usable CPU. Thread-safe, without
-/// a run.
+/// weft_options::workers is WEFT_ANY_WORKER, this is one for each usable CPU. Thread-safe. Needs no
+/// run.
 WEFT_API uint32_t weft_worker_count(const weft_scheduler *scheduler) WEFT_NOTHROW;
 
-// ------------------------------------------------------------------------------- the whole
-// scheduler
+// ---- the whole scheduler
 
 /// Keeps only the first `count` workers active, to save power or when the program is in the
 /// background.
