@@ -43,8 +43,7 @@
 //
 // In a child process that was forked during a run there are no workers. Each call by the thread
 // that forked is an error there (FORKED), except those that need no run.
-#ifndef WEFT_WEFT_H
-#define WEFT_WEFT_H
+#pragma once
 
 #include "weft/export.h"
 #include "weft/version.h"
@@ -760,6 +759,4 @@ WEFT_API void weft_get_statistics(weft_scheduler *scheduler, weft_statistics *st
 
 #if defined(__cplusplus)
 }  // extern "C"
-#endif
-
 #endif
