@@ -156,7 +156,7 @@ end
 
 if not _OPTIONS.shared then
 
-local unitTests = { "support", "platform", "containers", "core", "scheduler", "sync", "post", "blocking", "algorithms",
+local unitTests = { "support", "platform", "containers", "core", "scheduler", "sync", "post", "blocking", "c", "algorithms",
                     "data", "frame", "trace", "samples", "bench" }
 if weft.hasTopology then table.insert(unitTests, "topology") end
 
@@ -338,9 +338,13 @@ end
 
 for _, folder in ipairs(os.matchdirs("samples/*")) do
     local name = path.getname(folder)
-    if program(name, { folder .. "/**.cpp" }) then
+    if program(name, { folder .. "/**.cpp", folder .. "/**.c" }) then
         includedirs { "samples" }
         weft.use()
+        if #os.matchfiles(folder .. "/**.c") > 0 then -- language stays C++, so that the linker adds C++'s library
+            cdialect "C99"
+            removebuildoptions { "-Wnon-virtual-dtor", "-Wold-style-cast" } -- which gcc refuses for C
+        end
         if name == "frame_loop" then linkPng() end
         if name == "coroutines" then buildoptions { isMsvc and "/std:c++20" or "-std=c++20" } end
     end
@@ -357,7 +361,9 @@ end
 local function clangFormat(arguments)
     local files = {}
     for _, folder in ipairs { "include", "source", "tests", "bench", "samples" } do
-        files = table.join(files, os.matchfiles(folder .. "/**.h"), os.matchfiles(folder .. "/**.cpp"))
+        for _, extension in ipairs { ".h", ".cpp", ".c" } do
+            files = table.join(files, os.matchfiles(folder .. "/**" .. extension))
+        end
     end
     if #files > 0 and not os.execute("clang-format " .. arguments .. " '" .. table.concat(files, "' '") .. "'") then
         os.exit(1)

@@ -17,6 +17,7 @@ std::vector<bench::Row> AllRows() {
     bench::AddPostRows(rows);
     for (uint32_t workers : {1u, 2u}) {
         bench::AddWeftRows(rows, workers);
+        bench::AddCRows(rows, workers);
         bench::AddOneTbbRows(rows, workers);
         bench::AddBoostFiberRows(rows, workers);
         bench::AddOpenMpRows(rows, workers);

@@ -12,14 +12,14 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-all=$(cd samples && dirname ./*/main.cpp | sed 's|^./||')
+all=$(cd samples && dirname ./*/main.c* | sed 's|^./||')
 case ${1:-} in
     "" | -*) names=(frame_loop) ;;
     all) mapfile -t names <<< "$all"; shift ;;
     *) names=("$1"); shift ;;
 esac
 for name in "${names[@]}"; do
-    [ -f "samples/$name/main.cpp" ] ||
+    [ -f "samples/$name/main.cpp" ] || [ -f "samples/$name/main.c" ] ||
         { echo "no sample $name; there are: ${all//$'\n'/ }" >&2; exit 2; }
 done
 

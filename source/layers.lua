@@ -6,6 +6,7 @@
 --
 -- Angle brackets are for the C++ standard library. Only platform/ includes headers of the operating
 -- system, of Boost and of the compiler. topology/ is a library of its own, and includes hwloc.
+-- weft.h includes headers of C.
 -- tracy.h includes Tracy's header if the program defines TRACY_ENABLE.
 
 local below = { "weft/", "platform/", "containers/", "core/" }
@@ -25,6 +26,7 @@ end
 local layers = {
     ["include/weft/"]            = { "weft/" },
     ["include/weft/trace/tracy.h"] = { "weft/", "<tracy/TracyC.h>" },
+    ["include/weft/weft.h"]      = { "weft/", "<stdbool.h>", "<stddef.h>", "<stdint.h>" },
     ["source/platform/"]         = { "weft/", "platform/", "simulator/env_simulator.h", "relacy/env_relacy.h" },
     ["source/containers/"]       = { "weft/task.h", "platform/compiler.h", "platform/env.h", "platform/memory.h", "platform/backoff.h", "containers/" },
     ["source/core/"]             = { "weft/", "platform/", "containers/", "core/" },
@@ -39,6 +41,7 @@ local layers = {
     ["source/frame/"]            = above("frame"),
     ["source/trace/"]            = above("trace", "core/", "platform/file_writer.h"),
     ["source/blocking/"]         = table.join({ "platform/", "containers/" }, above("blocking")),
+    ["source/c/"]                = { "weft/", "c/" },
     ["source/topology/"]         = { "weft/options.h", "weft/topology/", "topology/", "<hwloc.h>", "<hwloc/linux.h>", "<unistd.h>" },
 }
 

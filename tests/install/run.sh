@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds and runs a small program (consumer.cpp) in each way in which a user can build with weft:
-# CMake with the sources of weft, CMake with an installed weft, pkg-config, and a Premake script.
+# CMake with the sources of weft, CMake with an installed weft, pkg-config, and a Premake script;
+# and a program in C (consumer.c).
 # All files are in a temporary folder. If a way fails, the script shows the output of its commands.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit
@@ -52,6 +53,19 @@ with_pkg_config() { # prefix
     # shellcheck disable=SC2046
     g++ -std=c++17 -o "$1-consumer" "$root/tests/install/consumer.cpp" $(pkg-config --cflags --libs weft)
     LD_LIBRARY_PATH=$work/$1/lib timeout 60 "./$1-consumer"
+}
+
+# Builds the program in C with C tools only, which is possible if the library is shared. The library
+# must export each function that weft.h declares.
+in_c() { # prefix
+    export PKG_CONFIG_PATH=$work/$1/lib/pkgconfig
+    # shellcheck disable=SC2046
+    gcc -std=c99 -Wall -Wextra -Wpedantic -Werror -o "$1-in-c" "$root/tests/install/consumer.c" \
+        $(pkg-config --cflags --libs weft)
+    LD_LIBRARY_PATH=$work/$1/lib timeout 60 "./$1-in-c"
+    grep -v '^ *//' "$1/include/weft/weft.h" | grep -oE '\<weft_[a-z_]+\(' | tr -d '(' | sort -u > declared
+    [ -s declared ]
+    nm -D --defined-only "$1/lib/libweft.so" | awk '$2 == "T" && $3 ~ /^weft_/ { print $3 }' | sort | diff declared -
 }
 
 with_premake() { # options
@@ -130,6 +144,7 @@ attempt "installed by CMake, shared" install_with_cmake by-cmake-shared -DBUILD_
 attempt "installed by CMake, shared, find_package" \
     with_cmake find-cmake-shared "find_package(weft REQUIRED)" -DCMAKE_PREFIX_PATH="$work/by-cmake-shared"
 attempt "installed by CMake, shared, pkg-config" with_pkg_config by-cmake-shared
+attempt "installed by CMake, shared, in C" in_c by-cmake-shared
 
 attempt "built by Premake" build_release build
 rm -rf build/shared/Release/libweft.so

@@ -3,7 +3,8 @@
 #
 #     blocks    Each ```cpp block of README.md and of the pages in samples/, include/weft/ and
 #               bench/ compiles on its own, after blocks.h, which declares what its surroundings
-#               provide. A block must consist of declarations: statements go into a function.
+#               provide. A block must consist of declarations: statements go into a function. Each
+#               ```c block compiles as C99, after stdio.h and weft/weft.h.
 #     links     The target of each relative link exists, in all documents. If the link names a
 #               heading, the heading exists, too.
 #     lines     The documents that are read first are not longer than a limit.
@@ -30,32 +31,42 @@ mapfile -t with_blocks < <(printf '%s\n' "${documents[@]}" | grep -E '^((include
 check=(g++ -std=c++20 -Wall -Wextra -Werror -Wno-unused-parameter -Wno-unused-variable -Wno-unused-function
     "-I$work" -Iinclude -Itests/readme)
 
-# Compiles once what all blocks include.
+check_c=(gcc -std=c99 -Wall -Wextra -Wpedantic -Werror -Wno-unused-parameter -Wno-unused-variable -Wno-unused-function
+    -Iinclude -include stdio.h -include weft/weft.h)
+
+# Compiles once what all C++ blocks include.
 if ! "${check[@]}" -x c++-header -o "$work/blocks.h.gch" tests/readme/blocks.h; then
     echo "0 passed, 1 failed"
     exit 1
 fi
 
-# Writes each block into WORK/FILE:LINE.cpp, with a comma for each slash. LINE is the first line of
-# the block.
+# Writes each block into WORK/FILE:LINE.cpp or .c, with a comma for each slash. LINE is the first
+# line of the block.
 awk -v work="$work" '
     FNR == 1 { file = ""; flat = FILENAME; gsub("/", ",", flat) }
     /^ *```/ && file { close(file); file = ""; next }
     /^ *```cpp *$/ { file = sprintf("%s/%s:%d.cpp", work, flat, FNR + 1)
                      printf "#include \"blocks.h\"\n#line %d \"%s\"\n", FNR + 1, FILENAME > file; next }
+    /^ *```c *$/ { file = sprintf("%s/%s:%d.c", work, flat, FNR + 1)
+                   printf "#line %d \"%s\"\n", FNR + 1, FILENAME > file; next }
     file { print > file }' "${with_blocks[@]}"
 
-# shellcheck disable=SC2016
-find "$work" -name '*.cpp' -print0 | xargs -0 -P "${WEFT_JOBS:-$(nproc)}" -I '{}' \
-    sh -c 'block=$1; shift; "$@" "$block" > "$block.log" 2>&1 && : > "$block.passed"' - '{}' \
-    "${check[@]}" -fsyntax-only
+compile() { # pattern of the blocks' names, compiler with options
+    # shellcheck disable=SC2016
+    find "$work" -name "$1" -print0 | xargs -0 -P "${WEFT_JOBS:-$(nproc)}" -I '{}' \
+        sh -c 'block=$1; shift; "$@" "$block" > "$block.log" 2>&1 && : > "$block.passed"' - '{}' \
+        "${@:2}" -fsyntax-only
+}
+compile '*.cpp' "${check[@]}"
+compile '*.c' "${check_c[@]}"
 
 for document in "${with_blocks[@]}"; do
     case $document in README.md | samples/*/README.md) ;; *) continue ;; esac
-    compgen -G "$work/${document//\//,}:*.cpp" > "$work/found" || fail "$document: there is no \`\`\`cpp block"
+    compgen -G "$work/${document//\//,}:*.c*" > "$work/found" ||
+        fail "$document: there is no \`\`\`cpp or \`\`\`c block"
 done
-for block in "$work"/*.cpp; do
-    place=${block##*/} place=${place%.cpp} place=${place//,//}
+for block in "$work"/*.cpp "$work"/*.c; do
+    place=${block##*/} place=${place%.c*} place=${place//,//}
     if [ -e "$block.passed" ]; then
         passed=$((passed + 1))
     else
