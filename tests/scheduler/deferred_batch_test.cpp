@@ -364,7 +364,7 @@ TEST_CASE("report: wrong calls of AddTasksAfter submit nothing", "[deferred][rep
     CHECK(runner.log.CountOf(ReportCode::NullTask) == 2);
     CHECK(runner.log.CountOf(ReportCode::BadOption) == 2);
     CHECK(runner.log.Count() == 8);
-    CHECK(test::Names(runner.log.Text(), "the 2 tasks would wait for themselves"));
+    CHECK(test::Names(runner.log.Text(), "the tasks (2) would wait for themselves"));
     second.scheduler.DecrementCounter(&other, 2);
     second.scheduler.Stop();
 }

@@ -9,6 +9,7 @@
 #include "scheduler/state/groups.h"
 #include "scheduler/state/reporting.h"
 #include "scheduler/state/scheduler.h"
+#include "weft/deferred.h"
 
 #include <algorithm>
 
@@ -211,6 +212,26 @@ inline bool AreCounters(const TaskScheduler &taskScheduler, uint32_t count,
     if (count != 0 && counters == nullptr) return IsCounter(taskScheduler, nullptr, call);
     for (uint32_t i = 0; i < count; ++i) {
         if (!IsCounter(taskScheduler, counters[i], call)) return false;
+    }
+    return true;
+}
+
+// Returns false, after a report, if a counter that `count` tasks are to follow is null, or if the
+// tasks would wait for themselves because `counter` is one of them.
+inline bool AreTargets(const TaskScheduler &taskScheduler, uint32_t afterCount,
+                       const CounterTarget *after, uint32_t count, const Counter *counter,
+                       const char *call) noexcept {
+    if (afterCount != 0 && after == nullptr) return IsCounter(taskScheduler, nullptr, call);
+    for (uint32_t i = 0; i < afterCount; ++i) {
+        if (!IsCounter(taskScheduler, after[i].counter, call)) return false;
+        if (after[i].counter != counter || after[i].value >= count) continue;
+        ReportMistake(EntryGate::OptionsOf(taskScheduler), ReportCode::BadOption,
+                      "Give a value of at least the number of tasks, or let another counter count "
+                      "the tasks.",
+                      "%s: the tasks (%u) would wait for themselves, because the counter that they "
+                      "follow counts them as well",
+                      call, count);
+        return false;
     }
     return true;
 }
