@@ -228,13 +228,11 @@ struct PromiseBase {
     }
     EventAwaiter await_transform(Event &event) noexcept { return {root, event}; }
     template <class Known>
-        requires requires(Known &known) {
-            { known.Pending() } -> std::same_as<Counter &>;
-            known.Value();
-        }
-    KnownAwaiter<Known> await_transform(Known &known) noexcept {
-        return {root, known};
+    requires requires(Known &known) {
+        { known.Pending() } -> std::same_as<Counter &>;
+        known.Value();
     }
+    KnownAwaiter<Known> await_transform(Known &known) noexcept { return {root, known}; }
     ReadyAwaiter<TaskScheduler &> await_transform(CurrentScheduler) noexcept {
         return {*root->scheduler};
     }

@@ -136,7 +136,8 @@ TEST_CASE("Result: an exception travels to all that wait", "[result]") {
             });
             Counter counter;
             scheduler.AddTasks(5, waiters.Tasks(), &counter);
-            AddTaskWhen(scheduler, [](uint32_t &) -> uint32_t { return 1; }, length, sum);
+            AddTaskWhen(
+                scheduler, [](uint32_t &) -> uint32_t { return 1; }, length, sum);
             AddTaskWhen(
                 scheduler,
                 [&called](uint32_t &value) {
@@ -146,7 +147,8 @@ TEST_CASE("Result: an exception travels to all that wait", "[result]") {
                 sum, broken);
             AddTaskWhen(
                 scheduler, []() -> uint32_t { throw std::runtime_error("broken"); }, broken);
-            AddTaskWhen(scheduler, [](uint32_t &) {}, done, length);
+            AddTaskWhen(
+                scheduler, [](uint32_t &) {}, done, length);
             scheduler.WaitForCounter(&counter);
             WaitForAll(scheduler, sum, length, done);
             thrown.push_back(ThrownBy([&] { return sum.Value(); }));
@@ -229,7 +231,8 @@ TEST_CASE("AddTaskWhen: a chain holds no fibers; Then is one link of it", "[resu
         uint32_t last = 0;
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             for (uint32_t i = 0; i < kLength; ++i)
-                Then(scheduler, links[i], [i](uint32_t &value) { return value + i; }, links[i + 1]);
+                Then(
+                    scheduler, links[i], [i](uint32_t &value) { return value + i; }, links[i + 1]);
             links[0].Set(scheduler, 5u);
             last = links[kLength].Get(scheduler);
         }) == Status::Ok);
@@ -265,10 +268,14 @@ TEST_CASE("Result: a wait with OwnTasks runs what its result needs, and nothing 
         test::Batch batch(20, [&](TaskScheduler &, uint32_t) { strangers.fetch_add(1); });
         Result<uint32_t> in, middle, other, out;
         Counter counter;
-        AddTaskWhen(scheduler, [](uint32_t &a, uint32_t &b) { return a + b; }, out, middle, other);
-        Then(scheduler, in, [](uint32_t &a) { return a + 1; }, middle);
-        AddTaskWhen(scheduler, [] { return 10u; }, in);
-        AddTaskWhen(scheduler, [] { return 100u; }, other);
+        AddTaskWhen(
+            scheduler, [](uint32_t &a, uint32_t &b) { return a + b; }, out, middle, other);
+        Then(
+            scheduler, in, [](uint32_t &a) { return a + 1; }, middle);
+        AddTaskWhen(
+            scheduler, [] { return 10u; }, in);
+        AddTaskWhen(
+            scheduler, [] { return 100u; }, other);
         scheduler.AddTasks(20, batch.Tasks(), &counter);
         value = out.Get(scheduler, Meanwhile::OwnTasks);
         between = strangers.load();
@@ -305,7 +312,8 @@ TEST_CASE("Result: waits with a deadline", "[result]") {
     CHECK(!result.WaitFor(scheduler, milliseconds(1)));
     CHECK(!result.WaitUntil(scheduler, Now()));
     CHECK(!result.IsReady());
-    AddTaskWhen(scheduler, [] { return 8u; }, result);
+    AddTaskWhen(
+        scheduler, [] { return 8u; }, result);
     CHECK(result.WaitUntil(scheduler, std::chrono::system_clock::now() + hours(1)));
     CHECK(result.WaitFor(scheduler, milliseconds(0), Meanwhile::Nothing));
     scheduler.Stop();
@@ -402,7 +410,8 @@ TEST_CASE("report: wrong calls of AddTaskWhen submit nothing, and destroy their 
     test::Runner runner(test::Options(1));
     auto held = std::make_shared<uint32_t>(0);
     Result<uint32_t> in, out;
-    CHECK(!AddTaskWhen(runner.scheduler, [held](uint32_t &value) { return value; }, out, in));
+    CHECK(!AddTaskWhen(
+        runner.scheduler, [held](uint32_t &value) { return value; }, out, in));
     CHECK(held.use_count() == 1);
     CHECK(runner.log.CountOf(ReportCode::NotRunning) == 1);
     // a wait that was refused leaves no value to return
@@ -417,8 +426,10 @@ TEST_CASE("report: wrong calls of AddTaskWhen submit nothing, and destroy their 
         TaskOptions wrong;
         wrong.stack = static_cast<StackClass>(9);
         accepted += AddTaskWhen(scheduler, none, out, in);
-        accepted += AddTaskWhen(scheduler, wrong, [held] {}, done);
-        accepted += AddTaskWhen(scheduler, [held](uint32_t &value) { return value; }, out, out);
+        accepted += AddTaskWhen(
+            scheduler, wrong, [held] {}, done);
+        accepted += AddTaskWhen(
+            scheduler, [held](uint32_t &value) { return value; }, out, out);
         isPending = out.Pending().Value() == 1 && done.Pending().Value() == 1;
     }) == Status::Ok);
     CHECK(accepted == 0);

@@ -178,9 +178,8 @@ TEST_CASE("AddTasksAfter: the run does not end before the batch", "[deferred]") 
         std::atomic<uint32_t> ran{0};
         Counter counters[2] = {Counter(1), Counter(1)};
         test::Batch batch(64, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
-        test::Batch lower(2, [&](TaskScheduler &running, uint32_t i) {
-            running.DecrementCounter(&counters[i]);
-        });
+        test::Batch lower(
+            2, [&](TaskScheduler &running, uint32_t i) { running.DecrementCounter(&counters[i]); });
         test::Runner runner(test::Options(workers));
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             const CounterTarget after[] = {{&counters[1]}, {&counters[0]}};
@@ -225,8 +224,7 @@ TEST_CASE("AddTasksAfter: without memory for a wait record the submitter waits",
         const test::FailingAllocation failing(0);
         // there are 64 wait records at first, two for each of these
         const CounterTarget after[] = {{&counter}, {&other}};
-        for (uint32_t i = 0; i < 40; ++i)
-            AddTaskAfter(scheduler, 2, after, leaf[0], &done);
+        for (uint32_t i = 0; i < 40; ++i) AddTaskAfter(scheduler, 2, after, leaf[0], &done);
     }
     late.join();
     scheduler.WaitForCounter(&done);

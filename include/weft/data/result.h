@@ -5,8 +5,8 @@
 //     weft::Result<Model> model;
 //     weft::AddTaskWhen(*scheduler, LoadMesh, mesh);  // sets mesh to what LoadMesh returns
 //     weft::AddTaskWhen(*scheduler, LoadTexture, texture);
-//     weft::AddTaskWhen(*scheduler, MakeModel, model, mesh, texture);  // MakeModel(Mesh &, Texture &)
-//     Show(model.Get(*scheduler));  // waits
+//     weft::AddTaskWhen(*scheduler, MakeModel, model, mesh, texture);  // MakeModel(Mesh &, Texture
+//     &) Show(model.Get(*scheduler));  // waits
 //
 // A result lies where its user puts it: on a stack, in an array, in another object. It allocates
 // nothing. An exception that leaves such a function travels to all that wait.
@@ -82,8 +82,7 @@ public:
     bool WaitUntil(TaskScheduler &scheduler,
                    const std::chrono::time_point<OtherClock, Duration> &time,
                    Meanwhile meanwhile = Meanwhile::AnyTask) noexcept {
-        return IsReady() ||
-               WaitForCounterUntil(scheduler, &m_pending, DeadlineAt(time), meanwhile);
+        return IsReady() || WaitForCounterUntil(scheduler, &m_pending, DeadlineAt(time), meanwhile);
     }
     template <class Rep, class Period>
     bool WaitFor(TaskScheduler &scheduler, const std::chrono::duration<Rep, Period> &duration,
@@ -319,21 +318,19 @@ private:
 /// `isCallable` is false, reports NullTask.
 template <class Closure>
 bool SubmitWhen(TaskScheduler &scheduler, Closure closure, bool isCallable, uint32_t afterCount,
-                const CounterTarget *after, Counter *counter,
-                const TaskOptions &options) noexcept {
+                const CounterTarget *after, Counter *counter, const TaskOptions &options) noexcept {
     static_assert(sizeof(Closure) <= kClosureBytes && alignof(Closure) <= kClosureAlignment,
                   "weft: the function, and 8 bytes for the output and for each input, have more "
                   "than 48 bytes, or the function is aligned to more than 16: capture a pointer");
-    static_assert(std::is_nothrow_move_constructible_v<Closure> &&
-                      std::is_nothrow_destructible_v<Closure>,
-                  "weft: moving or destroying the function may throw: capture a pointer");
+    static_assert(
+        std::is_nothrow_move_constructible_v<Closure> && std::is_nothrow_destructible_v<Closure>,
+        "weft: moving or destroying the function may throw: capture a pointer");
     // raw memory: if the task is submitted, the closure has moved out of here and is destroyed
     alignas(Closure) unsigned char storage[sizeof(Closure)];
     Closure *moved = ::new (static_cast<void *>(storage)) Closure(std::move(closure));
-    if (SubmitClosureAfter(scheduler, afterCount, after, moved,
-                           internal::Closure<Closure>::Relocate,
-                           isCallable ? internal::Closure<Closure>::Run : nullptr, counter,
-                           options))
+    if (SubmitClosureAfter(
+            scheduler, afterCount, after, moved, internal::Closure<Closure>::Relocate,
+            isCallable ? internal::Closure<Closure>::Run : nullptr, counter, options))
         return true;
     moved->~Closure();
     return false;
@@ -358,8 +355,8 @@ bool SubmitWhen(TaskScheduler &scheduler, Closure closure, bool isCallable, uint
 /// and 8 for each input; without captures it needs none, so there may be five inputs.
 ///
 /// Returns false, after a report, if nothing was submitted: those of AddTaskAfter, and NullTask for
-/// a null function pointer. Then `out` is not set. Thread-safe while the scheduler runs. Does not block, except as
-/// AddTaskAfter.
+/// a null function pointer. Then `out` is not set. Thread-safe while the scheduler runs. Does not
+/// block, except as AddTaskAfter.
 template <class Function, class Out, class... In>
 bool AddTaskWhen(TaskScheduler &scheduler, const TaskOptions &options, Function &&function,
                  Result<Out> &out, Result<In> &...in) {
@@ -368,9 +365,9 @@ bool AddTaskWhen(TaskScheduler &scheduler, const TaskOptions &options, Function 
     Copy copy(std::forward<Function>(function));
     bool isCallable = true;
     if constexpr (std::is_pointer_v<Copy>) isCallable = copy != nullptr;
-    return internal::SubmitWhen(
-        scheduler, internal::Dataflow<Copy, Out, In...>(std::move(copy), out, in...), isCallable,
-        sizeof...(In), after, &out.Pending(), options);
+    return internal::SubmitWhen(scheduler,
+                                internal::Dataflow<Copy, Out, In...>(std::move(copy), out, in...),
+                                isCallable, sizeof...(In), after, &out.Pending(), options);
 }
 /// The same with default options.
 template <class Function, class Out, class... In>
@@ -391,7 +388,8 @@ bool Then(TaskScheduler &scheduler, Result<In> &in, Function &&function, Result<
 /// that of the first of them. AddTaskWhen with a function that does nothing.
 template <class... In>
 bool WhenAll(TaskScheduler &scheduler, Result<void> &all, Result<In> &...in) {
-    return AddTaskWhen(scheduler, [](auto &&...) {}, all, in...);
+    return AddTaskWhen(
+        scheduler, [](auto &&...) {}, all, in...);
 }
 
 /// Sets `first` to the index of the first of the results that is known, with a value or with an

@@ -60,9 +60,9 @@ uint32_t Refuse(Scheduler &scheduler, Worker *worker, uint32_t index, const Coun
     uint32_t removed = 0;
     for (; after != end; ++after) {
         uint32_t woken = 0;
-        removed += scheduler.counters.Remove(CounterAccess::Word(*after->counter),
-                                             kTaskOwner | kBatchOwner | index, woken,
-                                             CacheOf(worker));
+        removed +=
+            scheduler.counters.Remove(CounterAccess::Word(*after->counter),
+                                      kTaskOwner | kBatchOwner | index, woken, CacheOf(worker));
         WakeOwners(scheduler, worker, woken);
     }
     return removed;

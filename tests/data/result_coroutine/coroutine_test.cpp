@@ -50,8 +50,7 @@ TEST_CASE("Result: coroutines await values and exceptions, on few fibers", "[res
             for (uint32_t i = 0; i < kCount; ++i)
                 StartCoroutine(scheduler, Visit(shared), &counter);
             AddTaskWhen(
-                scheduler, []() -> uint32_t { throw std::runtime_error("broken"); },
-                shared.broken);
+                scheduler, []() -> uint32_t { throw std::runtime_error("broken"); }, shared.broken);
             shared.broken.Wait(scheduler);
             early += shared.sum.load();
             shared.opened.Set(scheduler);
