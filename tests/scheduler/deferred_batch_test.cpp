@@ -236,7 +236,7 @@ TEST_CASE("AddTasksAfter: without memory for a wait record the submitter waits",
 }
 
 TEST_CASE("report OutOfMemory: without memory for a wait record a hook submits no deferred batch",
-          "[deferred][hooks]") {
+          "[deferred][hooks][one_worker]") {
     test::TraceLog trace;
     SchedulerOptions options = test::Options(1);
     trace.AttachTo(options);

@@ -150,10 +150,10 @@ private:
 /// A value of type T, or an exception, that is set once and that others wait for. T may be void.
 /// It needs no default constructor, and need not be copyable or movable.
 ///
-/// A result must outlive its waits, and the calls that set it must have been made. Once one wait
-/// has returned, the result may be destroyed or reset if no other task or thread uses it; the Set
-/// that ended the wait need not have returned yet. A result that is never set and for which a task
-/// waits is reported (Stalled). While it is pending it belongs to one scheduler.
+/// Once a wait has returned, the result may be destroyed or reset, if no other task or thread uses
+/// it. The Set that ended the wait need not have returned yet. If a task waits for a result that
+/// nothing will set, that is reported (Stalled). While a result is not known, it belongs to one
+/// scheduler. Allocates nothing; only the C++ runtime allocates the objects that are thrown.
 template <class T = void>
 class Result : public internal::ResultBase {
     static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T>,
