@@ -23,6 +23,7 @@ std::vector<bench::Row> AllRows() {
         bench::AddOpenMpRows(rows, workers);
         bench::AddMutexPoolRows(rows, workers);
         bench::AddWeftLoopRows(rows, workers);
+        bench::AddResultRows(rows, workers);
         bench::AddOneTbbLoopRows(rows, workers);
         bench::AddFrameLayerRows(rows, workers);
         bench::AddLoadedRows(rows, workers);

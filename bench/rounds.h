@@ -69,6 +69,7 @@ void AddSerialRows(std::vector<Row> &rows);
 void AddWeftRows(std::vector<Row> &rows, uint32_t workers);
 void AddWeftLoopRows(std::vector<Row> &rows, uint32_t workers);
 void AddCRows(std::vector<Row> &rows, uint32_t workers);
+void AddResultRows(std::vector<Row> &rows, uint32_t workers);
 void AddLoadedRows(std::vector<Row> &rows, uint32_t workers);
 void AddMutexPoolRows(std::vector<Row> &rows, uint32_t workers);
 void AddMutexRows(std::vector<Row> &rows);

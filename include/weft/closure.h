@@ -22,6 +22,8 @@
 
 namespace weft {
 
+struct CounterTarget;
+
 namespace internal {
 
 inline constexpr size_t kClosureBytes = 48, kClosureAlignment = 16;
@@ -34,6 +36,12 @@ using RelocateClosure = void (*)(void *to, void *from) noexcept;
 WEFT_API bool SubmitClosure(TaskScheduler &scheduler, void *closure, RelocateClosure relocate,
                             TaskFunction run, Counter *counter,
                             const TaskOptions &options) noexcept;
+/// The same for a task that begins once each of the counters has dropped to its value
+/// (weft/deferred.h).
+WEFT_API bool SubmitClosureAfter(TaskScheduler &scheduler, uint32_t afterCount,
+                                 const CounterTarget *after, void *closure,
+                                 RelocateClosure relocate, TaskFunction run, Counter *counter,
+                                 const TaskOptions &options) noexcept;
 /// Frees the block of a closure that has been destroyed. The task calls this as its last action.
 WEFT_API void FreeClosure(TaskScheduler &scheduler, void *storage) noexcept;
 
@@ -44,7 +52,13 @@ struct Closure {
         ::new (to) Callable(std::move(closure));
         closure.~Callable();
     }
+    /// `scheduler`: null if the task is skipped. Then this destroys the closure, and the scheduler
+    /// frees its block.
     static void Run(TaskScheduler *scheduler, void *storage) {
+        if (scheduler == nullptr) {
+            std::launder(static_cast<Callable *>(storage))->~Callable();
+            return;
+        }
         // A destructor, because the callable may throw.
         struct Ending {
             TaskScheduler &scheduler;

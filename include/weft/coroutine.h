@@ -11,6 +11,7 @@
 //
 //     weft::Coroutine<> LoadAll(Game &game) {
 //         co_await game.started;  // a weft::Event of this scheduler
+//         game.map = co_await game.mapResult;  // a weft::Result (weft/data/result.h)
 //         game.level = co_await Load(game.levelFile);  // another coroutine
 //         co_await 500ms;  // or a point in time
 //         game.music = co_await Load(game.musicFile);
@@ -27,6 +28,7 @@
 #include "weft/time.h"
 
 #include <chrono>
+#include <concepts>
 #include <coroutine>
 #include <exception>
 #include <optional>
@@ -160,6 +162,16 @@ struct EventAwaiter : CoroutineTask {
     void await_resume() noexcept {}
 };
 
+/// For an object with a value that is known once its counter is zero: Result in
+/// weft/data/result.h. Returns what `Value()` returns, or throws what it throws.
+template <class Known>
+struct KnownAwaiter : CounterAwaiter {
+    Known &known;
+    KnownAwaiter(CoroutineRoot *ownRoot, Known &object) noexcept
+        : CounterAwaiter{{ownRoot, {}}, &object.Pending(), 0}, known(object) {}
+    decltype(auto) await_resume() { return known.Value(); }
+};
+
 /// A value that is known without a wait.
 template <class Value>
 struct ReadyAwaiter {
@@ -215,6 +227,12 @@ struct PromiseBase {
         return {{root, {}}, DeadlineAfter(duration)};
     }
     EventAwaiter await_transform(Event &event) noexcept { return {root, event}; }
+    template <class Known>
+    requires requires(Known &known) {
+        { known.Pending() } -> std::same_as<Counter &>;
+        known.Value();
+    }
+    KnownAwaiter<Known> await_transform(Known &known) noexcept { return {root, known}; }
     ReadyAwaiter<TaskScheduler &> await_transform(CurrentScheduler) noexcept {
         return {*root->scheduler};
     }
@@ -324,13 +342,20 @@ inline Coroutine<void> Promise<void>::get_return_object() noexcept {
 /// Submits a coroutine as a task.
 ///
 /// `counter`, if given, is incremented now and decremented when the coroutine has ended. After each
-/// wait the coroutine continues as a task with these `options`. If a wait fails, that is reported,
+/// wait the coroutine continues as a task with these `options`, which must name no TaskGroup. If a
+/// wait fails, that is reported,
 /// and the coroutine continues at once. An exception that leaves the coroutine is reported
 /// (TaskThrew). If the submission fails, that is reported as by TaskScheduler::AddTask, and the
 /// coroutine is never destroyed. Thread-safe while the scheduler runs.
 inline void StartCoroutine(TaskScheduler &scheduler, Coroutine<> &&coroutine,
                            Counter *counter = nullptr, const TaskOptions &options = {}) noexcept {
     if (!internal::MayBegin(scheduler, coroutine.m_handle)) return;
+    if (options.taskGroup != nullptr) {
+        internal::ReportMisuse(scheduler, ReportCode::BadOption,
+                               "Name no group; let the coroutine ask a CancelToken.",
+                               "StartCoroutine: a coroutine cannot belong to a group");
+        return;
+    }
     const auto handle = std::exchange(coroutine.m_handle, {});
     auto &promise = handle.promise();
     promise.ownRoot = {&scheduler, counter, options, nullptr};

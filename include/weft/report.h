@@ -27,7 +27,7 @@ enum class ReportCode : uint16_t {
     EndDelayed,
     NotAWorker,  ///< A call that only a task or an attached thread may make.
     /// A call that this thread must not make; an unlock of something that is not locked; a second
-    /// TicketQueue::Ticket::Done; or a post of a job that is posted already.
+    /// TicketQueue::Ticket::Done or Result::Set; or a post of a job that is posted already.
     WrongThread,
     /// A call that waits, in a hook of the host or in onReport; a submission in a hook that must
     /// not submit; or a call that a memory hook must not make (MemoryHooks).

@@ -53,6 +53,7 @@ public:
     /// See SegmentPool.
     bool Has(uint32_t index) const noexcept { return m_pool.Has(index); }
     T &At(uint32_t index) noexcept { return m_pool.At(index); }
+    bool Contains(const void *address) const noexcept { return m_pool.Contains(address); }
 
     /// Returns the index of an unused object, or kNone. `user`: the caller's own number, or
     /// kNoCache.

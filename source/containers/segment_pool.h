@@ -64,6 +64,17 @@ public:
         return m_segments[segment].items.load(kRelaxed)[index - FirstOf(segment)];
     }
 
+    /// Returns true if the address is that of an object of the pool, or of a part of one. acquire:
+    /// pairs with AddSegment.
+    bool Contains(const void *address) const noexcept {
+        const auto at = reinterpret_cast<uintptr_t>(address);
+        for (uint32_t i = 0; i < kSegments; ++i) {
+            const auto first = reinterpret_cast<uintptr_t>(m_segments[i].items.load(kAcquire));
+            if (first != 0 && at - first < SizeOf(i) * sizeof(T)) return true;
+        }
+        return false;
+    }
+
     /// Takes an unused object and returns its index. Returns kNone if there is no memory, or if
     /// kMaxItems objects are in use.
     uint32_t Take() noexcept {

@@ -101,6 +101,12 @@ bool TicketQueue::AddTask(const Ticket &ticket, TicketWaiter &turn, Task task, C
                      "TicketQueue::AddTask: the ticket is not one of this queue");
         return false;
     }
+    if (options.taskGroup != nullptr) {
+        ReportMisuse(scheduler, ReportCode::BadOption, "Name no group.",
+                     "TicketQueue::AddTask: the task cannot belong to a group, because its ticket "
+                     "must be passed on");
+        return false;
+    }
     // relaxed: it only decides which one of several callers is first, and several callers are a
     // mistake. If `turn` was used before and its wait is over, its counter is zero.
     if (turn.m_wasUsed.exchange(true, kRelaxed)) {

@@ -279,6 +279,28 @@ TEST_CASE("TaskGroup: deferred, timed, pinned and large tasks and closures can b
     }
 }
 
+TEST_CASE("TaskGroup: closures that are skipped are destroyed, and their blocks are used again",
+          "[task_group]") {
+    test::Runner runner(test::Options(1));
+    const auto kept = std::make_shared<uint32_t>(0);
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        for (uint32_t round = 0; round < 500; ++round) {
+            TaskGroup group(scheduler);
+            TaskOptions options;
+            options.taskGroup = &group;
+            for (uint32_t i = 0; i < 10; ++i)
+                CHECK(AddTask(
+                    scheduler, [kept] { ++*kept; }, nullptr, options));
+            group.Cancel();
+            CHECK(group.Wait() == GroupResult::Cancelled);
+            CHECK(group.SkippedCount() == 10);
+            CHECK(kept.use_count() == 1);
+        }
+    }) == Status::Ok);
+    CHECK(*kept == 0);
+    CHECK(runner.log.Text() == "");
+}
+
 TEST_CASE("TaskGroup: a wait may end at a deadline", "[task_group]") {
     test::Runner runner(test::Options(2));
     CHECK(runner.Run([&](TaskScheduler &scheduler) {

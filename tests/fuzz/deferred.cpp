@@ -46,7 +46,14 @@ void Script::SubmitAfter() {
     Counter *counter = later < Account::kCounters ? &m_account.counters[later] : nullptr;
     const TaskOptions options = Options();
     Accept(*cell, options);
-    AddTaskAfter(m_scheduler, &m_account.counters[which], value, {Leaf, cell}, counter, options);
+    // both ways begin the task at the same time
+    const CounterTarget both[] = {{&m_account.counters[which], value + 1},
+                                  {&m_account.counters[which], value}};
+    if (value % 2 != 0) {
+        AddTaskAfter(m_scheduler, 2, both, {Leaf, cell}, counter, options);
+    } else {
+        AddTaskAfter(m_scheduler, both[1].counter, value, {Leaf, cell}, counter, options);
+    }
 }
 
 void Script::SubmitChain() {

@@ -13,6 +13,7 @@
 #include <weft/data/exception_collector.h>
 #include <weft/data/fiber_local.h>
 #include <weft/data/padded_array.h>
+#include <weft/data/result.h>
 #include <weft/data/worker_local.h>
 #include <weft/deferred.h>
 #include <weft/describe_fault.h>
@@ -69,6 +70,15 @@ weft::Counter *NewCounter();
 
 // LoaderThread
 void ReadFile();
+
+// LoadModel
+struct Mesh {};
+struct Texture {};
+struct Model {};
+Mesh ReadMesh();
+Texture ReadTexture();
+void ShowModel(const Model &model);
+void ShowName(const std::string &name);
 
 // Save
 void WriteSlot(int slot, const std::string &text);

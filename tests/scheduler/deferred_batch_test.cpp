@@ -178,9 +178,8 @@ TEST_CASE("AddTasksAfter: the run does not end before the batch", "[deferred]") 
         std::atomic<uint32_t> ran{0};
         Counter counters[2] = {Counter(1), Counter(1)};
         test::Batch batch(64, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
-        test::Batch lower(2, [&](TaskScheduler &running, uint32_t i) {
-            running.DecrementCounter(&counters[i]);
-        });
+        test::Batch lower(
+            2, [&](TaskScheduler &running, uint32_t i) { running.DecrementCounter(&counters[i]); });
         test::Runner runner(test::Options(workers));
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             const CounterTarget after[] = {{&counters[1]}, {&counters[0]}};
@@ -225,8 +224,7 @@ TEST_CASE("AddTasksAfter: without memory for a wait record the submitter waits",
         const test::FailingAllocation failing(0);
         // there are 64 wait records at first, two for each of these
         const CounterTarget after[] = {{&counter}, {&other}};
-        for (uint32_t i = 0; i < 40; ++i)
-            AddTaskAfter(scheduler, 2, after, leaf[0], &done);
+        for (uint32_t i = 0; i < 40; ++i) AddTaskAfter(scheduler, 2, after, leaf[0], &done);
     }
     late.join();
     scheduler.WaitForCounter(&done);
@@ -238,7 +236,7 @@ TEST_CASE("AddTasksAfter: without memory for a wait record the submitter waits",
 }
 
 TEST_CASE("report OutOfMemory: without memory for a wait record a hook submits no deferred batch",
-          "[deferred][hooks]") {
+          "[deferred][hooks][one_worker]") {
     test::TraceLog trace;
     SchedulerOptions options = test::Options(1);
     trace.AttachTo(options);
@@ -364,7 +362,7 @@ TEST_CASE("report: wrong calls of AddTasksAfter submit nothing", "[deferred][rep
     CHECK(runner.log.CountOf(ReportCode::NullTask) == 2);
     CHECK(runner.log.CountOf(ReportCode::BadOption) == 2);
     CHECK(runner.log.Count() == 8);
-    CHECK(test::Names(runner.log.Text(), "the 2 tasks would wait for themselves"));
+    CHECK(test::Names(runner.log.Text(), "the tasks (2) would wait for themselves"));
     second.scheduler.DecrementCounter(&other, 2);
     second.scheduler.Stop();
 }

@@ -32,6 +32,7 @@ std::vector<Model> TimeModels();       ///< deadlines
 std::vector<Model> CoroutineModels();  ///< weft/coroutine.h
 std::vector<Model> LoopModels();       ///< algorithms/
 std::vector<Model> DataModels();       ///< data/
+std::vector<Model> ResultModels();     ///< weft/data/result.h
 std::vector<Model> SyncLockModels();   ///< mutexes and semaphores
 std::vector<Model> SyncModels();       ///< events, condition variables, tickets, latches
 std::vector<Model> PostModels();       ///< weft/post/

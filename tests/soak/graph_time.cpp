@@ -73,6 +73,10 @@ void Graph::Deferred(TaskScheduler &scheduler, Node &, Random &random) {
             later.due[i] = Soon(random);
             if (!AddTaskAt(scheduler, later.due[i], nodes.Tasks()[i], &counter, options))
                 m_figures.Fail("AddTaskAt: refused");
+        } else if (random.OneIn(2)) {
+            const CounterTarget after[] = {{&later.gate, count}, {&later.gate, i}};
+            if (!AddTasksAfter(scheduler, 2, after, 1, &nodes.Tasks()[i], &counter, options))
+                m_figures.Fail("AddTasksAfter: refused");
         } else {
             if (!AddTaskAfter(scheduler, &later.gate, i, nodes.Tasks()[i], &counter, options))
                 m_figures.Fail("AddTaskAfter: refused");

@@ -297,7 +297,7 @@ class Scheduler:
                  [fiber.waits_for] + fiber.counters() if c]
         known += [c for wait in self.any_waits.values() for c, _ in wait.waits]
         known += [t.counter for t in self.tasks] + [e.waits_for for e in self.external]
-        seen, found = set(), 0
+        seen, batches, found = set(), set(), 0
         while known:
             counter = known.pop()
             if counter == 0 or counter in seen:
@@ -306,14 +306,25 @@ class Scheduler:
             for owner, target in self.waiters(counter):
                 if owner & (f['owner.thread'] | f['owner.any']) or not owner & f['owner.task']:
                     continue
+                if owner in batches:
+                    continue  # it waits for several counters, and one of them has named it
                 try:
-                    block = self._pool_item('singles', owner & ~f['owner.task'], f['block.size'])
-                    task = self._block_task(block, 'deferred', 1, (counter, target))
+                    if owner & f['owner.batch']:
+                        index = owner & ~(f['owner.task'] | f['owner.batch'])
+                        batch = self._pool_item('batches', index, f['batch.size'])
+                        block = self.memory.u64(batch + f['batch.oldest'])
+                        count = self.memory.u32(batch + f['batch.count'])
+                        batches.add(owner)
+                    else:
+                        index = owner & ~f['owner.task']
+                        block = self._pool_item('singles', index, f['block.size'])
+                        count = 1
+                    task = self._block_task(block, 'deferred', count, (counter, target))
                 except Unreadable:
                     continue
                 self.tasks.append(task)
                 known.append(task.counter)
-                found += 1
+                found += count
         self.deferred_unknown = max(0, self.deferred_count - found)
 
     # ---- states ----

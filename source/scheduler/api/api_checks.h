@@ -9,6 +9,7 @@
 #include "scheduler/state/groups.h"
 #include "scheduler/state/reporting.h"
 #include "scheduler/state/scheduler.h"
+#include "weft/deferred.h"
 
 #include <algorithm>
 
@@ -174,13 +175,15 @@ WEFT_NOINLINE inline uint32_t WithFunction(uint32_t count, const Task *tasks) no
     return i;
 }
 
-// Returns false, after a report, if the tasks are to belong to a group. The call counts them itself.
+// Returns false, after a report, if the tasks are to belong to a group: the call counts them
+// itself, or they must not be skipped.
 inline bool IsOfNoGroup(const Scheduler &scheduler, const TaskOptions &taskOptions,
                         const char *call) noexcept {
     if (WEFT_LIKELY(taskOptions.taskGroup == nullptr)) return true;
     ReportMistake(scheduler.options, ReportCode::BadOption,
-                  "Submit the tasks with AddTasks, and wait for the group.",
-                  "%s: TaskOptions::taskGroup is given, but the call counts its tasks itself", call);
+                  "Name no group here. For AddTasksAndWait: call AddTasks, and wait for the group.",
+                  "%s: TaskOptions::taskGroup is given, but these tasks cannot belong to a group",
+                  call);
     return false;
 }
 
@@ -221,6 +224,26 @@ inline bool AreCounters(const TaskScheduler &taskScheduler, uint32_t count,
     if (count != 0 && counters == nullptr) return IsCounter(taskScheduler, nullptr, call);
     for (uint32_t i = 0; i < count; ++i) {
         if (!IsCounter(taskScheduler, counters[i], call)) return false;
+    }
+    return true;
+}
+
+// Returns false, after a report, if a counter that `count` tasks are to follow is null, or if the
+// tasks would wait for themselves because `counter` is one of them.
+inline bool AreTargets(const TaskScheduler &taskScheduler, uint32_t afterCount,
+                       const CounterTarget *after, uint32_t count, const Counter *counter,
+                       const char *call) noexcept {
+    if (afterCount != 0 && after == nullptr) return IsCounter(taskScheduler, nullptr, call);
+    for (uint32_t i = 0; i < afterCount; ++i) {
+        if (!IsCounter(taskScheduler, after[i].counter, call)) return false;
+        if (after[i].counter != counter || after[i].value >= count) continue;
+        ReportMistake(EntryGate::OptionsOf(taskScheduler), ReportCode::BadOption,
+                      "Give a value of at least the number of tasks, or let another counter count "
+                      "the tasks.",
+                      "%s: the tasks (%u) would wait for themselves, because the counter that they "
+                      "follow counts them as well",
+                      call, count);
+        return false;
     }
     return true;
 }

@@ -8,6 +8,7 @@
 
 #include "platform/race_finder.h"
 #include "scheduler/api/internal_api.h"
+#include "scheduler/wait/deferred.h"
 
 namespace weft::internal {
 
@@ -22,10 +23,28 @@ void Free(Scheduler &scheduler, const Worker *worker, ClosureBlock *block) noexc
     scheduler.closures.GiveBack(block->index, CacheOf(worker));
 }
 
+WEFT_NOINLINE bool Defer(Scheduler &scheduler, Worker *worker, uint32_t afterCount,
+                         const CounterTarget *after, const Task &task, Counter *counter,
+                         const TaskOptions &options) noexcept {
+    if (afterCount == 1 && options.taskGroup == nullptr) {
+        return SubmitAfter(scheduler, worker, *after->counter, after->value, task,
+                           {counter, Unit::New}, options);
+    }
+    return SubmitBatchAfter(scheduler, worker, afterCount, after, 1, &task, counter, options,
+                            nullptr);
+}
+
 }  // namespace
 
 bool SubmitClosure(TaskScheduler &taskScheduler, void *closure, RelocateClosure relocate,
                    TaskFunction run, Counter *counter, const TaskOptions &options) noexcept {
+    return SubmitClosureAfter(taskScheduler, 0, nullptr, closure, relocate, run, counter, options);
+}
+
+bool SubmitClosureAfter(TaskScheduler &taskScheduler, uint32_t afterCount,
+                        const CounterTarget *after, void *closure, RelocateClosure relocate,
+                        TaskFunction run, Counter *counter, const TaskOptions &options) noexcept {
+    if (!AreTargets(taskScheduler, afterCount, after, 1, counter, "AddTask")) return false;
     const Caller caller(taskScheduler, "AddTask");
     Task task{run, nullptr};
     if (!caller.MaySubmit() || !AreTasks(*caller.Running(), 1, &task, options, "AddTask"))
@@ -44,9 +63,10 @@ bool SubmitClosure(TaskScheduler &taskScheduler, void *closure, RelocateClosure 
     race::Reuses(block);
     relocate(block->room, closure);
     task.arg = block->room;
-    const bool isSubmitted = WEFT_LIKELY(worker != nullptr)
-                                 ? Submit(worker, 1, &task, counter, options)
-                                 : Post(scheduler, nullptr, 1, &task, counter, options);
+    const bool isSubmitted =
+        afterCount != 0 ? Defer(scheduler, worker, afterCount, after, task, counter, options)
+        : WEFT_LIKELY(worker != nullptr) ? Submit(worker, 1, &task, counter, options)
+                                         : Post(scheduler, nullptr, 1, &task, counter, options);
     // The task may have run already, and the block may be in use again.
     if (WEFT_LIKELY(isSubmitted)) return true;
     relocate(closure, block->room);

@@ -39,9 +39,11 @@ public:
                                     : m_external->MayEnter(m_call));
     }
 
-    /// Submits tasks. Returns false after a report.
+    /// Submits tasks, which must not be skipped. Returns false after a report.
     bool Submit(uint32_t count, const Task *tasks, const TaskOptions &options) const noexcept {
-        if (!MaySubmit() || !AreTasks(*m_scheduler, count, tasks, options, m_call)) return false;
+        if (!MaySubmit() || !AreTasks(*m_scheduler, count, tasks, options, m_call) ||
+            !IsOfNoGroup(*m_scheduler, options, m_call))
+            return false;
         if (WEFT_LIKELY(m_worker != nullptr))
             return internal::Submit(m_worker, count, tasks, nullptr, options);
         return Post(*m_scheduler, nullptr, count, tasks, nullptr, options);

@@ -194,6 +194,15 @@ WEFT_NOINLINE void RunWatched(Fiber *self, bool slice) noexcept {
 
 }  // namespace
 
+// A closure in a block of the pool is destroyed, and its block is returned.
+void SkipTask(Worker *worker, const Task &task) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    if (!scheduler.closures.Contains(task.arg)) return;
+    task.function(nullptr, task.arg);
+    race::Frees(task.arg);
+    scheduler.closures.GiveBack(static_cast<ClosureBlock *>(task.arg)->index, CacheOf(worker));
+}
+
 void RunClaim(Fiber *self) noexcept {
     Worker *worker = self->worker;
     const Claim &claim = worker->claim;

@@ -35,6 +35,17 @@ private:
     Level m_outerLevel;
 };
 
+/// Called instead of the function of a task that is skipped: destroys it, if it is a closure.
+void SkipTask(Worker *worker, const Task &task) noexcept;
+
+/// Calls the function of a task, unless its group is cancelled. `group`: null if there is none.
+WEFT_FORCEINLINE void CallOrSkip(Fiber *self, TaskScheduler *taskScheduler, const Task &task,
+                                 TaskGroup *group) {
+    if (WEFT_UNLIKELY(group != nullptr) && TaskGroupAccess::Skips(*group))
+        return SkipTask(self->worker, task);
+    task.function(taskScheduler, task.arg);
+}
+
 /// Calls the function of a task. Stops an exception that leaves the task, and in debug builds
 /// restores changed floating-point control words. Both are reported. `kWatched`: tasks are traced,
 /// or the task belongs to a group. A group keeps the exception, and skips the task if the group is
@@ -53,20 +64,20 @@ inline void CallTask(Fiber *self, TaskScheduler *taskScheduler, const Task &task
 #endif
 #if defined(__cpp_exceptions) || defined(_CPPUNWIND)
     try {
-        if (group == nullptr || !TaskGroupAccess::Skips(*group))
-            task.function(taskScheduler, task.arg);
+        CallOrSkip(self, taskScheduler, task, group);
     } catch (...) {
         if (group != nullptr) {
             TaskGroupAccess::Fail(*group, std::current_exception());
-        } else
+        } else {
             ReportMistake(
                 self->worker->scheduler->options, ReportCode::TaskThrew,
                 "Catch it inside the task, and keep it (std::current_exception) where the waiter "
                 "finds it.",
                 "an exception left the task; the task counts as finished");
+        }
     }
 #else
-    if (group == nullptr || !TaskGroupAccess::Skips(*group)) task.function(taskScheduler, task.arg);
+    CallOrSkip(self, taskScheduler, task, group);
 #endif
     // The task has forked, and this is the child process. No other worker exists here, and the
     // tasks here are the parent's to run.

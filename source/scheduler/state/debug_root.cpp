@@ -68,11 +68,13 @@ NamedValue DebugLayout::s_fields[] = {
     WEFT_FIELD("scheduler.recordCount", Scheduler, counters.m_records.m_fibers),
     WEFT_FIELD("scheduler.spares", Scheduler, counters.m_records.m_spares.m_pool),
     WEFT_FIELD("scheduler.singles", Scheduler, singles.m_pool),
+    WEFT_FIELD("scheduler.batches", Scheduler, batches),
     WEFT_FIELD("scheduler.threadWaiters", Scheduler, threadWaiters),
     WEFT_FIELD("scheduler.anyWaits", Scheduler, anyWaits.m_pool),
     WEFT_FIELD("scheduler.timedTasks", Scheduler, timedTasks.m_pool),
     {"spares.maxItems", WaitRecords::kMaxSpares},
     {"singles.maxItems", TaskBlockPool<1>::kMaxItems},
+    {"batches.maxItems", decltype(Scheduler::batches)::kMaxItems},
     {"threadWaiters.maxItems", Threads::kMaxItems},
     {"anyWaits.maxItems", decltype(Scheduler::anyWaits)::kMaxItems},
     {"timedTasks.maxItems", decltype(Scheduler::timedTasks)::kMaxItems},
@@ -169,6 +171,9 @@ NamedValue DebugLayout::s_fields[] = {
     WEFT_FIELD("block.name", TaskBlock, label.name),
     WEFT_FIELD("block.worker", TaskBlock, worker),
     {"block.size", sizeof(TaskBlockOf<1>)},  // in Scheduler::singles
+    {"batch.size", sizeof(DeferredBatch)},
+    WEFT_FIELD("batch.count", DeferredBatch, count),
+    WEFT_FIELD("batch.oldest", DeferredBatch, oldest),
 
     // ---- counters and waits ----
     {"counter.one", kZero.WithCount(1).bits},
@@ -186,6 +191,7 @@ NamedValue DebugLayout::s_fields[] = {
     {"owner.thread", kThreadOwner},
     {"owner.any", kAnyOwner},
     {"owner.task", kTaskOwner},
+    {"owner.batch", kBatchOwner},  // together with owner.task
     {"owner.anyCounters", kAnyCounters},
     {"threadWaiter.size", sizeof(ThreadWaiter)},
     WEFT_FIELD("threadWaiter.waitsFor", ThreadWaiter, waitsFor),

@@ -129,10 +129,8 @@ TaskBlock *Prepare(Scheduler &scheduler, Worker *worker, const Task &task, Count
         !CountInGroup(scheduler.options, *options.taskGroup, counted.counter))
         return nullptr;
     if (!Admit(scheduler, worker, 1, &task, counted, options)) return nullptr;
-    Label label = LabelInGroups(scheduler, worker, options);
-    // the counter of the caller may be a group, too
-    label.ofGroup = GroupOf(counted.counter) != nullptr;
-    return Fill(scheduler, worker, 1, &task, counted.counter, label, options.worker);
+    return Fill(scheduler, worker, 1, &task, counted.counter,
+                LabelInGroups(scheduler, worker, options), options.worker);
 }
 
 TaskBlock *PrepareBatch(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
