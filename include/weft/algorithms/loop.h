@@ -200,11 +200,11 @@ private:
     Counter m_invited;
 };
 
-/// Calls `run` for all offsets below `count`, and then `finish`, if it is not null. Thread-safe.
+/// Calls `run` for all offsets below `count`, and then `finish`, if it is not null. Neither may
+/// throw. Thread-safe.
 inline void RunLoop(TaskScheduler &scheduler, uint64_t count, uint64_t unit,
                     const LoopOptions &options, void (*run)(void *, uint64_t, uint64_t),
-                    void *context, void (*finish)(void *) = nullptr,
-                    bool finishMayThrow = false) noexcept {
+                    void *context, void (*finish)(void *) = nullptr) noexcept {
     constexpr uint64_t kMaxUnits = ~uint32_t{0};
     unit = (std::max)((std::max)(unit, uint64_t{1}), (count - 1) / kMaxUnits + 1);
     const uint32_t units = static_cast<uint32_t>((count - 1) / unit + 1);
@@ -223,10 +223,9 @@ inline void RunLoop(TaskScheduler &scheduler, uint64_t count, uint64_t unit,
         LoopPart(work, 0, units).Run(*running);
         if (finish != nullptr) finish(context);
     };
-    if (!finishMayThrow && scheduler.CurrentWorker() != kAnyWorker) return whole(&scheduler);
-    // Otherwise all of it is one task. An exception that `finish` throws leaves this task and is
-    // reported. And an external thread makes only one call, because the run may end as soon as a
-    // call of an external thread has returned.
+    if (scheduler.CurrentWorker() != kAnyWorker) return whole(&scheduler);
+    // An external thread makes only one call, because the run may end as soon as a call of an
+    // external thread has returned. So all of it is one task.
     const Task task = MakeTask(whole);
     scheduler.AddTasksAndWait(1, &task, taskOptions);
 }
