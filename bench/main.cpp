@@ -23,6 +23,8 @@ std::vector<bench::Row> AllRows() {
         bench::AddMutexPoolRows(rows, workers);
         bench::AddWeftLoopRows(rows, workers);
         bench::AddOneTbbLoopRows(rows, workers);
+        bench::AddWeftFlowRows(rows, workers);
+        bench::AddOneTbbFlowRows(rows, workers);
         bench::AddFrameLayerRows(rows, workers);
         bench::AddLoadedRows(rows, workers);
     }
