@@ -116,8 +116,8 @@ bool Seats::Take() noexcept {
     uint32_t free = m_word.load(kRelaxed);
     // release: publishes what the reader has written to the task that becomes the reader in
     // GiveBack. A seat publishes nothing: the next reader is submitted.
-    while (!m_word.compare_exchange_weak(free, free != 0 ? free - 1 : kReaderWaits, kRelease,
-                                         kRelaxed)) {
+    while (!m_word.compare_exchange_strong(free, free != 0 ? free - 1 : kReaderWaits, kRelease,
+                                           kRelaxed)) {
     }
     return free != 0;
 }
@@ -126,8 +126,8 @@ bool Seats::GiveBack() noexcept {
     uint32_t free = m_word.load(kRelaxed);
     // acquire: pairs with the release in Take. The new reader sees the iterator as the last one
     // left it.
-    while (!m_word.compare_exchange_weak(free, free != kReaderWaits ? free + 1 : 0, kAcquire,
-                                         kRelaxed)) {
+    while (!m_word.compare_exchange_strong(free, free != kReaderWaits ? free + 1 : 0, kAcquire,
+                                           kRelaxed)) {
     }
     if (free != kReaderWaits) return false;
     race::SawAll(this);
