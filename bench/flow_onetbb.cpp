@@ -29,7 +29,10 @@ struct OneTbbFlow : RunsOnOneTbb {
     template <class Body>
     static void Feed(uint32_t root, Body &body) {
         tbb::parallel_for_each(&root, &root + 1, [&](uint32_t node, tbb::feeder<uint32_t> &feeder) {
-            body(node, [&](uint32_t child) { feeder.add(child); });
+            body(node, [&](uint32_t left, uint32_t right) {
+                feeder.add(left);
+                feeder.add(right);
+            });
         });
     }
 

@@ -7,7 +7,7 @@
 //     // Calls body(item) for all items of the list.
 //     template <class Body> static void ForEach(std::list<uint64_t> &items, Body &body);
 //
-//     // Calls body(root, add). What body gives to add(node) is visited, too.
+//     // Calls body(root, add). What body gives to add(node, node) is visited, too.
 //     template <class Body> static void Feed(uint32_t root, Body &body);
 //
 //     // At most kTokens items in flight: input(item) -> bool, one at a time; work(item), several
@@ -81,8 +81,7 @@ public:
         auto body = [&](uint32_t node, auto &&add) {
             nodes[node] += MixTimes(node + 1, turns);
             if (2 * node + 2 >= kNodes) return;
-            add(2 * node + 1);
-            add(2 * node + 2);
+            add(2 * node + 1, 2 * node + 2);
         };
         const double cost = CostOf(workers, kNodes, [&] {
             ++rounds;

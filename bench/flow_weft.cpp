@@ -29,8 +29,9 @@ struct WeftFlow : RunsOnWeft {
         weft::FeederSlot<uint32_t> slots[256];
         weft::ParallelForEach(*s_running, &root, &root + 1, slots, 256,
                               [&](uint32_t node, weft::Feeder<uint32_t> &feeder) {
-                                  body(node, [&](uint32_t child) {
-                                      if (!feeder.Add(child)) Wrong("more nodes than slots");
+                                  body(node, [&](uint32_t left, uint32_t right) {
+                                      uint32_t both[] = {left, right};
+                                      if (feeder.AddAll(both, 2) != 2) Wrong("too few slots");
                                   });
                               });
     }

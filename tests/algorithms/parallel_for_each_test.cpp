@@ -4,6 +4,7 @@
 #include "support/spin.h"
 #include "support/threads.h"
 
+#include <algorithm>
 #include <atomic>
 #include <forward_list>
 #include <iterator>
@@ -343,6 +344,30 @@ TEST_CASE("Feeder: Add returns false exactly when all slots hold items that have
     }) == Status::Ok);
     CHECK(addedByItem == 1);
     CHECK(ran == 7);
+}
+
+TEST_CASE("Feeder: AddAll adds as many items as there are slots, from the front",
+          "[parallel_for_each][feeder]") {
+    test::Runner runner(test::Options(1));
+    uint32_t fitting = 0, many = 0;
+    std::vector<int> order;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        std::vector<FeederSlot<int>> slots(40);
+        const int root = 0;
+        ParallelForEach(scheduler, &root, &root + 1, slots.data(), 40,
+                        [&](int item, Feeder<int> &feeder) {
+                            if (item != 0) return order.push_back(item);
+                            int items[50];
+                            for (int i = 0; i < 50; ++i) items[i] = i + 1;
+                            fitting = feeder.AddAll(items, 3);
+                            many = feeder.AddAll(items + 3, 47);
+                        });
+    }) == Status::Ok);
+    CHECK(fitting == 3);
+    CHECK(many == 37);
+    std::sort(order.begin(), order.end());
+    CHECK(order.size() == 40);
+    for (uint32_t i = 0; i < order.size(); ++i) CHECK(order[i] == static_cast<int>(i + 1));
 }
 
 TEST_CASE("Feeder: slots are used again, in depth", "[parallel_for_each][feeder]") {

@@ -4,6 +4,7 @@
 #include "support/spin.h"
 #include "support/threads.h"
 
+#include <algorithm>
 #include <atomic>
 #include <stdexcept>
 #include <string>

@@ -306,12 +306,15 @@ public:
         call(feeder);
     }
 
-    /// Moves the item to the slot, and submits it as a child task of the calling task.
-    void Submit(Slot &slot, Item &&item) noexcept {
+    /// Moves the item to the slot, and returns its task.
+    Task TaskFor(Slot &slot, Item &&item) noexcept {
         slot.m_work = this;
         ::new (static_cast<void *>(slot.m_bytes)) Item(std::move(item));
-        const Task task{RunItem, &slot};
-        m_scheduler.AddChildTasks(1, &task, m_options);
+        return {RunItem, &slot};
+    }
+    /// Submits tasks of items as child tasks of the calling task.
+    void Submit(uint32_t count, const Task *tasks) noexcept {
+        m_scheduler.AddChildTasks(count, tasks, m_options);
     }
 
 private:
@@ -349,15 +352,30 @@ public:
     /// `item` as it is, if it finds no free slot: then the caller must handle the item itself. An
     /// item leaves its slot when its own call begins. If other workers take and give back slots at
     /// this moment, a free slot may be overlooked. Does not wait, and does not call the body.
-    [[nodiscard]] bool Add(Item &&item) noexcept {
-        FeederSlot<Item> *slot = std::exchange(m_slot, nullptr);
-        if (slot == nullptr) slot = m_work.TakeSlot();
-        if (slot == nullptr) return false;
-        m_work.Submit(*slot, std::move(item));
-        return true;
-    }
+    [[nodiscard]] bool Add(Item &&item) noexcept { return AddAll(&item, 1) != 0; }
     [[nodiscard]] bool Add(const Item &item) noexcept(std::is_nothrow_copy_constructible_v<Item>) {
         return Add(Item(item));
+    }
+
+    /// Adds the items [items, items + count), which it moves, and returns how many: those before
+    /// the first one for which it finds no free slot. Costs less than to add one after the other. A
+    /// worker that adds several items at once begins with the first one.
+    [[nodiscard]] uint32_t AddAll(Item *items, uint32_t count) noexcept {
+        constexpr uint32_t kAtOnce = 16;
+        uint32_t added = 0;
+        for (bool isFull = false; added != count && !isFull;) {
+            Task tasks[kAtOnce];
+            uint32_t tasksCount = 0;
+            while (added != count && tasksCount != kAtOnce) {
+                FeederSlot<Item> *slot = std::exchange(m_slot, nullptr);
+                if (slot == nullptr) slot = m_work.TakeSlot();
+                isFull = slot == nullptr;
+                if (isFull) break;
+                tasks[tasksCount++] = m_work.TaskFor(*slot, std::move(items[added++]));
+            }
+            m_work.Submit(tasksCount, tasks);
+        }
+        return added;
     }
 
 private:
