@@ -73,21 +73,21 @@ public:
         return cost;
     }
 
-    /// A binary tree of 2^15 - 1 nodes. Visiting a node adds its children.
-    static double Feed(uint32_t workers, uint32_t turns) {
-        constexpr uint32_t kNodes = (1 << 15) - 1;
-        std::vector<uint64_t> nodes(kNodes);
+    /// A binary tree. Visiting a node adds its children.
+    static double Feed(uint32_t workers, uint32_t levels, uint32_t turns) {
+        const uint32_t count = (1u << levels) - 1;
+        std::vector<uint64_t> nodes(count);
         uint64_t rounds = 0;
         auto body = [&](uint32_t node, auto &&add) {
             nodes[node] += MixTimes(node + 1, turns);
-            if (2 * node + 2 >= kNodes) return;
+            if (2 * node + 2 >= count) return;
             add(2 * node + 1, 2 * node + 2);
         };
-        const double cost = CostOf(workers, kNodes, [&] {
+        const double cost = CostOf(workers, count, [&] {
             ++rounds;
             System::Feed(0, body);
         });
-        for (uint32_t node = 0; node < kNodes; ++node) {
+        for (uint32_t node = 0; node < count; ++node) {
             if (nodes[node] != rounds * MixTimes(node + 1, turns)) Wrong("a node was not visited");
         }
         return cost;
@@ -159,8 +159,8 @@ void AddFlowWorkloads(std::vector<Row> &rows, uint32_t workers, const char *name
     add("list_empty", [=] { return All::List(workers, 1000, 0); });
     add("list_20ns", [=] { return All::List(workers, 1000, 10); });
     add("list_1us", [=] { return All::List(workers, 300, 400); });
-    add("feed_empty", [=] { return All::Feed(workers, 0); });
-    add("feed_200ns", [=] { return All::Feed(workers, 80); });
+    add("feed_empty", [=] { return All::Feed(workers, 15, 0); });
+    add("feed_200ns", [=] { return All::Feed(workers, 11, 80); });
     add("pipe_empty", [=] { return All::Pipe(workers, 1000, 0); });
     add("pipe_1us", [=] { return All::Pipe(workers, 1000, 400); });
     add("pipe_10us", [=] { return All::Pipe(workers, 100, 4000); });
