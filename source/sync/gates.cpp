@@ -1,9 +1,11 @@
 // Terms:
 // - visitor: an item of a pipeline that comes to a filter which is not parallel.
-// - reader: the one task that may call the input of a pipeline, or move the iterator of a loop.
-//   A reader that has a place or a seat is a task. A reader without one is only a mark here.
+// - reader: the one task that may call the input of a pipeline, or move the iterator of a loop. If
+//   no task is the reader, it is only a mark here, and the next task that finds it becomes it.
 // - place, seat: the permission to have an item in flight. The sum of free and used ones is
 //   constant.
+// - helper: a task that becomes the reader of a pipeline if it finds the mark and a free place. At
+//   most one helper has been submitted and has not begun.
 //
 // No visitor is lost. The turn, the lock and the list are in one queue. A visitor looks at the turn
 // under the lock before it enters the list, and Leave moves the turn and looks at the list under
@@ -11,9 +13,14 @@
 // Leave moves the turn with one CAS from a word that says that the list is empty and nobody holds
 // the lock. So no visitor can be between its look and its entry.)
 //
-// No reader is lost. Take and GiveBack change one word, or hold one lock. If Take finds no place,
-// all places are in use, so another GiveBack will come, and it sees the mark. There is only one
-// reader, so the mark needs no count.
+// No reader of a pipeline is lost. OfferReader sets the mark. If there is a free place then, a
+// helper has been submitted and has not begun, or the caller submits one. If there is none, all
+// places are in use, so another GiveBack will come, and takes the mark. A place becomes free only
+// in a GiveBack that finds no mark. So while there are a mark and a free place, there is a helper
+// that has not begun, and it takes both.
+//
+// No reader of a loop is lost. Take and GiveBack change one word. If Take finds no seat, all seats
+// are in use, so another GiveBack will come, and it sees the mark.
 //
 // Lifetime. Leave and GiveBack access the gate last when they move the turn or free the lock. The
 // visitors and places live until the end of the whole algorithm, which all tasks end before.
@@ -36,7 +43,8 @@ constexpr uint64_t WithTurn(uint64_t word, uint32_t turn) noexcept {
 // Numbers wrap around. `a` is before `b` if `b` is at most 2^31 numbers ahead of `a`.
 constexpr bool IsBefore(uint32_t a, uint32_t b) noexcept { return a - b >= uint32_t{1} << 31; }
 
-constexpr uint64_t kReaderWaitsBit = uint64_t{1} << WaitQueue::kOwnBits;
+constexpr uint64_t kReaderIsFree = uint64_t{1} << WaitQueue::kOwnBits;
+constexpr uint64_t kHelperIsOut = kReaderIsFree << 1;
 
 }  // namespace
 
@@ -87,12 +95,22 @@ Waiter *OrderedGate::Leave(uint32_t number) noexcept {
     return next;
 }
 
-Waiter *FreePlaces::Take() noexcept {
-    race::Finishes(&m_lock);  // for the reader, if it waits
+bool FreePlaces::OfferReader() noexcept {
+    race::Finishes(&m_lock);  // for the next reader
     const uint64_t word = m_lock.Lock();
-    Waiter *place = m_first;
-    if (place != nullptr) m_first = place->next;
-    m_lock.Unlock(place != nullptr ? word : word | kReaderWaitsBit);
+    const bool submits = m_first != nullptr && (word & kHelperIsOut) == 0;
+    m_lock.Unlock(word | kReaderIsFree | (submits ? kHelperIsOut : 0));
+    return submits;
+}
+
+Waiter *FreePlaces::BeginHelper() noexcept {
+    uint64_t word = m_lock.Lock() & ~kHelperIsOut;
+    Waiter *place = (word & kReaderIsFree) != 0 ? m_first : nullptr;
+    if (place != nullptr) {
+        m_first = place->next;
+        word &= ~kReaderIsFree;
+    }
+    m_lock.Unlock(word);
     if (place != nullptr) race::SawAll(&m_lock);
     return place;
 }
@@ -100,14 +118,14 @@ Waiter *FreePlaces::Take() noexcept {
 bool FreePlaces::GiveBack(Waiter &place) noexcept {
     race::Finishes(&m_lock);
     const uint64_t word = m_lock.Lock();
-    const bool readerWaits = (word & kReaderWaitsBit) != 0;
-    if (!readerWaits) {
+    const bool isReader = (word & kReaderIsFree) != 0;
+    if (!isReader) {
         place.next = m_first;
         m_first = &place;
     }
-    m_lock.Unlock(word & ~kReaderWaitsBit);
-    if (readerWaits) race::SawAll(&m_lock);
-    return readerWaits;
+    m_lock.Unlock(word & ~kReaderIsFree);
+    if (isReader) race::SawAll(&m_lock);
+    return isReader;
 }
 
 bool Seats::Take() noexcept {

@@ -63,20 +63,22 @@ TEST_CASE("OrderedGate: threads pass one at a time, and nobody is lost", "[gates
     CHECK(passed == 2 * kEach);
 }
 
-TEST_CASE("FreePlaces: the reader that found no place comes with the next one", "[gates]") {
+TEST_CASE("FreePlaces: the reader comes to the next task that asks", "[gates]") {
     TaskScheduler scheduler;
     FreePlaces places(scheduler);
     Waiter first, second;
-    CHECK(!places.GiveBack(first));
+    CHECK(!places.GiveBack(first));         // no mark: the place is free
+    CHECK(places.OfferReader());            // a helper is to be submitted
+    CHECK(places.GiveBack(second));         // this task comes before the helper
+    CHECK(!places.OfferReader());           // that helper has not begun
+    CHECK(places.BeginHelper() == &first);  // no place is free now
+    CHECK(!places.OfferReader());
+    CHECK(places.GiveBack(first));
     CHECK(!places.GiveBack(second));
-    CHECK(places.Take() != nullptr);
-    CHECK(places.Take() != nullptr);
-    CHECK(places.Take() == nullptr);
-    CHECK(places.GiveBack(first));  // the caller is the reader, and keeps the place
-    CHECK(places.Take() == nullptr);
-    CHECK(places.GiveBack(second));
-    CHECK(!places.GiveBack(second));
-    CHECK(places.Take() == &second);
+    CHECK(places.OfferReader());
+    CHECK(places.GiveBack(first));
+    CHECK(places.BeginHelper() == nullptr);  // another task is the reader
+    CHECK(places.OfferReader());
 }
 
 TEST_CASE("Seats: the reader that found no seat comes with the next one", "[gates]") {

@@ -112,9 +112,9 @@ namespace internal {
 /// One call of ParallelPipeline.
 ///
 /// The *reader* is the only task that calls the input. It needs a free slot. When it has read an
-/// item, it takes another free slot, submits a task that is the next reader, and takes its item
-/// through the filters. If no slot is free, no task is the reader; the next item that leaves the
-/// pipeline hands its slot and its task to the reader.
+/// item, any task may become the reader: one that is done with an item, and then keeps the slot and
+/// reads the next item; or a helper, a task for an idle worker, which takes another free slot. So a
+/// worker goes from item to item without a task for each, and all idle workers come to help.
 ///
 /// Each filter that is not parallel has a gate. An item that comes before its turn stays at the
 /// gate as an entry in a list, and its task ends. The item that is inside submits a new task for it
@@ -162,6 +162,12 @@ private:
         static_cast<PipelineRun *>(place.pipeline)->ReadAndPass(static_cast<Slot &>(place));
     }
 
+    static void Help(TaskScheduler *, void *arg) {
+        PipelineRun &run = *static_cast<PipelineRun *>(arg);
+        if (Waiter *place = run.m_places.BeginHelper())
+            run.ReadAndPass(static_cast<Slot &>(static_cast<PipelinePlace &>(*place)));
+    }
+
     // The task of an item that has waited at a gate, and whose turn it is.
     static void Continue(TaskScheduler *, void *arg) {
         PipelinePlace &place = *static_cast<PipelinePlace *>(arg);
@@ -171,9 +177,14 @@ private:
             run.ReadAndPass(slot);
     }
 
-    // Reads items and takes them through the filters, as long as the slot comes back to the reader.
+    // Reads items and takes them through the filters. The task ends after a few items, so that the
+    // worker also runs other tasks, some of which may have a higher priority.
     void ReadAndPass(Slot &slot) noexcept {
-        while (ReadItem(slot) && Pass(slot, 0, false, Indices()) && m_places.GiveBack(slot)) {
+        constexpr uint32_t kMaxItems = 16;
+        for (uint32_t items = 1;
+             ReadItem(slot) && Pass(slot, 0, false, Indices()) && m_places.GiveBack(slot);
+             ++items) {
+            if (items == kMaxItems) return Submit(Read, static_cast<PipelinePlace *>(&slot));
         }
     }
 
@@ -185,7 +196,7 @@ private:
         if (!more) return false;
         slot.number = m_read++;
         // From here on another task may be the reader.
-        if (Waiter *free = m_places.Take()) Submit(Read, *free);
+        if (m_places.OfferReader()) Submit(Help, this);
         return true;
     }
 
@@ -214,13 +225,14 @@ private:
                 if (!gate.Enter(slot, slot.ticket)) return false;
             }
             call();
-            if (Waiter *next = gate.Leave(slot.ticket)) Submit(Continue, *next);
+            if (Waiter *next = gate.Leave(slot.ticket))
+                Submit(Continue, static_cast<PipelinePlace *>(next));
         }
         return true;
     }
 
-    void Submit(TaskFunction function, Waiter &place) noexcept {
-        const Task task{function, static_cast<PipelinePlace *>(&place)};
+    void Submit(TaskFunction function, void *arg) noexcept {
+        const Task task{function, arg};
         m_scheduler.AddChildTasks(1, &task, m_options);
     }
 

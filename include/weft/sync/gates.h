@@ -35,24 +35,27 @@ private:
     WEFT_ATOMIC<uint32_t> m_numbers{0};
 };
 
-/// The free places of a pipeline, and whether its reader waits for one.
+/// The free places of a pipeline, and its reader while no task is the reader.
 class WEFT_API FreePlaces {
 public:
     FreePlaces(TaskScheduler &scheduler) noexcept : m_lock(scheduler, 0) {}
 
-    /// Takes a free place. Returns null if there is none: then the reader waits, and the next call
-    /// of GiveBack hands it to its caller.
-    Waiter *Take() noexcept;
-    /// Returns true if the reader waited: the caller is the reader now, and keeps the place.
-    /// Otherwise the place is free.
+    /// The calling task is no longer the reader. The next call of GiveBack or BeginHelper hands the
+    /// reader to its caller. Returns true if the caller has to submit a helper: there is a free
+    /// place, and no helper that has not begun.
+    bool OfferReader() noexcept;
+    /// A helper begins. Returns a place if it is the reader now, otherwise null.
+    Waiter *BeginHelper() noexcept;
+    /// Returns true if the caller is the reader now. Then it keeps the place. Otherwise the place
+    /// is free.
     bool GiveBack(Waiter &place) noexcept;
 
 private:
-    alignas(64) WaitQueue m_lock;  // without waiters. The lowest own bit: the reader waits
+    alignas(64) WaitQueue m_lock;  // without waiters. Own bits: see the source file
     Waiter *m_first = nullptr;
 };
 
-/// As FreePlaces, if only the number of places matters.
+/// Like places, if only their number matters. A reader that has no seat waits for one.
 class WEFT_API Seats {
 public:
     explicit Seats(uint32_t count) noexcept : m_word(count) {}
