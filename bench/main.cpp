@@ -25,6 +25,8 @@ std::vector<bench::Row> AllRows() {
         bench::AddWeftLoopRows(rows, workers);
         bench::AddResultRows(rows, workers);
         bench::AddOneTbbLoopRows(rows, workers);
+        bench::AddWeftFlowRows(rows, workers);
+        bench::AddOneTbbFlowRows(rows, workers);
         bench::AddFrameLayerRows(rows, workers);
         bench::AddLoadedRows(rows, workers);
     }

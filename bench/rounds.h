@@ -70,6 +70,7 @@ void AddWeftRows(std::vector<Row> &rows, uint32_t workers);
 void AddWeftLoopRows(std::vector<Row> &rows, uint32_t workers);
 void AddCRows(std::vector<Row> &rows, uint32_t workers);
 void AddResultRows(std::vector<Row> &rows, uint32_t workers);
+void AddWeftFlowRows(std::vector<Row> &rows, uint32_t workers);
 void AddLoadedRows(std::vector<Row> &rows, uint32_t workers);
 void AddMutexPoolRows(std::vector<Row> &rows, uint32_t workers);
 void AddMutexRows(std::vector<Row> &rows);
@@ -78,6 +79,7 @@ void AddPostRows(std::vector<Row> &rows);
 // These add no rows if the headers of the library were missing at compile time.
 void AddOneTbbRows(std::vector<Row> &rows, uint32_t workers);
 void AddOneTbbLoopRows(std::vector<Row> &rows, uint32_t workers);
+void AddOneTbbFlowRows(std::vector<Row> &rows, uint32_t workers);
 void AddBoostFiberRows(std::vector<Row> &rows, uint32_t workers);
 void AddOpenMpRows(std::vector<Row> &rows, uint32_t workers);
 

@@ -312,28 +312,111 @@ TEST_CASE("ParallelFor: without workers the indices always run in the same order
     CHECK(orders[2] == orders[0]);
 }
 
-TEST_CASE("ParallelFor: a stopped scheduler and an exception in the body are reported",
-          "[parallel_for][report]") {
+TEST_CASE("ParallelFor: a stopped scheduler is reported", "[parallel_for][report]") {
     test::Runner runner(test::Options(2));
     const auto never = [](uint32_t) { std::abort(); };
     ParallelFor(runner.scheduler, 0, 100u, never);
     CHECK(runner.log.CountOf(ReportCode::NotRunning) == 1);
     CHECK(runner.log.Count() == 1);
+}
 
-    std::atomic<uint32_t> ran{0};
+TEST_CASE("ParallelFor: the first exception of the body is thrown to the caller",
+          "[parallel_for]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        INFO(test::Describe(point));
+        test::Runner runner(point);
+        std::atomic<uint32_t> ran{0}, running{0};
+        uint32_t wrong = 0;
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            const auto body = [&](uint32_t i) {
+                ++running;
+                ++ran;
+                if (i % 100 == 5) scheduler.Yield();
+                --running;
+                if (i == 5) throw i;
+            };
+            const auto caught = [&](auto loop) {
+                try {
+                    loop();
+                } catch (uint32_t what) {
+                    wrong += running != 0;  // a body still runs
+                    return what;
+                }
+                return ~0u;
+            };
+            wrong += caught([&] { ParallelFor(scheduler, 0, 100000u, body); }) != 5;
+            wrong += ran < 1;
+            ran = 0;
+            wrong += caught([&] {
+                         ParallelFor(scheduler, 0, 3u, [&](uint32_t outer) {
+                             if (outer == 1) ParallelFor(scheduler, 0, 6u, body);
+                         });
+                     }) != 5;
+            wrong += caught([&] {
+                         ParallelFor2D(scheduler, 8u, 8u, [&](uint32_t row, uint32_t column) {
+                             if (row == 7 && column == 7) throw 77u;
+                         });
+                     }) != 77;
+            ran = 0;
+            ParallelFor(scheduler, 6u, 9u, body);  // later loops run as before
+            wrong += ran != 3;
+        }) == Status::Ok);
+        CHECK(wrong == 0);
+        CHECK(runner.log.CountOf(ReportCode::TaskThrew) == 0);
+    }
+}
+
+TEST_CASE("ParallelFor: after an exception, the rest is left out", "[parallel_for]") {
+    test::Runner runner(test::Options(1));
+    uint32_t ran = 0;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        LoopOptions options;
-        options.name = "particles";
-        const auto body = [&](uint32_t i) {
-            ++ran;
-            if (i == 5) throw i;
-        };
-        ParallelFor(scheduler, 0, 1000u, body, options);
-        CHECK(ran >= 6);
-        ParallelFor(scheduler, 0, 3u, [&](uint32_t) { ++ran; });  // later loops run as before
+        CHECK_THROWS_AS(ParallelFor(scheduler, 0, 1u << 30,
+                                    [&](uint32_t) {
+                                        if (++ran == 10) throw ran;
+                                    }),
+                        uint32_t);
+    }) == Status::Ok);
+    CHECK(ran == 10);
+}
+
+TEST_CASE("ParallelFor: an exception reaches an external thread, and a task's report",
+          "[parallel_for][report]") {
+    test::Runner runner(test::Options(2));
+    uint32_t caught = 0;
+    const auto body = [](uint32_t i) {
+        if (i == 5) throw i;
+    };
+    CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
+              try {
+                  ParallelFor(scheduler, 0, 100u, body);
+              } catch (uint32_t what) {
+                  caught = what;
+              }
+          }) == Status::Ok);
+    CHECK(caught == 5);
+    CHECK(runner.log.Text() == "");
+
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        auto loop = [&](TaskScheduler *) { ParallelFor(scheduler, 0, 100u, body); };
+        const Task task = MakeTask(loop);
+        scheduler.AddTasksAndWait(1, &task, test::Named("particles"));
     }) == Status::Ok);
     CHECK(runner.log.CountOf(ReportCode::TaskThrew) == 1);
     CHECK(runner.log.First(ReportCode::TaskThrew).task == "particles");
+}
+
+TEST_CASE("ParallelFor: a loop is noexcept if its body is", "[parallel_for]") {
+    TaskScheduler *none = nullptr;
+    const auto quiet = [](uint32_t) noexcept {};
+    const auto quietPart = [](uint32_t, uint32_t) noexcept {};
+    const auto quietTile = [](const Tile<uint32_t> &) noexcept {};
+    const auto loud = [](uint32_t) {};
+    static_assert(noexcept(ParallelFor(*none, 0, 1u, quiet)));
+    static_assert(noexcept(ParallelFor(*none, 0, 1u, quietPart)));
+    static_assert(noexcept(ParallelFor2D(*none, 1, 1u, quietTile)));
+    static_assert(noexcept(ParallelFor2D(*none, 1, 1u, quietPart)));
+    static_assert(!noexcept(ParallelFor(*none, 0, 1u, loud)));
+    static_cast<void>(none);
 }
 
 TEST_CASE("ParallelFor: its tasks have the name and the stack class of its options",

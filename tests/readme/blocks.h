@@ -4,6 +4,9 @@
 
 #include <weft/algorithms/loop.h>
 #include <weft/algorithms/parallel_for.h>
+#include <weft/algorithms/parallel_for_each.h>
+#include <weft/algorithms/parallel_invoke.h>
+#include <weft/algorithms/parallel_pipeline.h>
 #include <weft/algorithms/parallel_reduce.h>
 #include <weft/blocking/blocking_calls.h>
 #include <weft/closure.h>
@@ -53,6 +56,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <list>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -112,6 +116,21 @@ struct Image {
     void Blur(const weft::Tile<int> &tile);
 };
 void Sort(std::vector<Particle> &particles, size_t first, size_t last);
+
+// Load
+void LoadLevel();
+void LoadSounds();
+void LoadMenus();
+
+// Convert
+struct SoundReader {
+    bool Next(std::string &name, std::vector<short> &samples);
+};
+struct SoundWriter {
+    void Count(const std::vector<short> &samples);
+    void Write(const std::string &name, const std::vector<short> &samples);
+};
+void Resample(std::vector<short> &samples);
 
 // Loop, which has Frame itself
 struct World {};

@@ -95,6 +95,11 @@ int main(int argc, char **argv) {
           simulator::SyncModels,      simulator::CoroutineModels, simulator::FrameModels,
           simulator::FrameViewModels, simulator::DataModels,      simulator::PostModels,
           simulator::ResultModels}) {
+        simulator::BlockingModels, simulator::LoopModels, simulator::FlowModels,
+            simulator::SyncLockModels, simulator::SyncModels, simulator::CoroutineModels,
+            simulator::FrameModels, simulator::FrameViewModels, simulator::DataModels,
+            simulator::PostModels
+    }) {
         for (const simulator::Model &model : models()) {
             if (untilFailure && totals.failed != 0) break;
             if (list) std::puts(model.name);

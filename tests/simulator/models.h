@@ -30,7 +30,8 @@ std::vector<Model> FrameViewModels();  ///< what threads see through the frame l
 std::vector<Model> CrowdModels();      ///< many features combined
 std::vector<Model> TimeModels();       ///< deadlines
 std::vector<Model> CoroutineModels();  ///< weft/coroutine.h
-std::vector<Model> LoopModels();       ///< algorithms/
+std::vector<Model> LoopModels();       ///< algorithms/: loops and reductions
+std::vector<Model> FlowModels();       ///< algorithms/: calls, sequences, feeders, pipelines
 std::vector<Model> DataModels();       ///< data/
 std::vector<Model> ResultModels();     ///< weft/data/result.h
 std::vector<Model> SyncLockModels();   ///< mutexes and semaphores

@@ -34,6 +34,24 @@ struct LoopOptions {
 
 namespace internal {
 
+// Long compared to the cost of taking a chunk (mostly reading the clock). So short that waiting for
+// the last chunk at the end does not matter.
+inline constexpr uint64_t kChunkNanoseconds = 4000;
+
+inline uint64_t Nanoseconds() noexcept {
+    const auto now = Now().time_since_epoch();
+    return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+}
+
+/// Returns the size of the next chunk if one of `size` has taken so many nanoseconds.
+inline uint32_t NextChunk(uint32_t size, uint64_t took) noexcept {
+    // Limit from one chunk to the next, because short times are not exact.
+    constexpr uint64_t kMaxGrowth = 8;
+    const uint64_t next = took * kMaxGrowth <= kChunkNanoseconds ? size * kMaxGrowth
+                                                                 : size * kChunkNanoseconds / took;
+    return static_cast<uint32_t>(std::clamp(next, uint64_t{1}, uint64_t{1} << 31));
+}
+
 /// The data that all parts of one loop share. `run` is called for the offsets [first, last), which
 /// are whole units.
 struct LoopWork {
@@ -81,24 +99,12 @@ public:
     }
 
 private:
-    // Long compared to the cost of taking a chunk (mostly reading the clock). So short that waiting
-    // for the last chunk at the end does not matter.
-    static constexpr uint64_t kChunkNanoseconds = 4000;
-    // Limit from one chunk to the next, because short times are not exact.
-    static constexpr uint64_t kMaxGrowth = 8;
-
     static constexpr uint64_t Pack(uint32_t begin, uint32_t end) noexcept {
         return uint64_t{end} << 32 | begin;
     }
     static constexpr uint32_t Begin(uint64_t span) noexcept { return static_cast<uint32_t>(span); }
     static constexpr uint32_t End(uint64_t span) noexcept {
         return static_cast<uint32_t>(span >> 32);
-    }
-
-    static uint64_t Nanoseconds() noexcept {
-        const auto now = Now().time_since_epoch();
-        return static_cast<uint64_t>(
-            std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
     }
 
     static void RunChunks(TaskScheduler *, void *arg) {
@@ -139,13 +145,9 @@ private:
 
     // Sets the size of the next chunk by the time that this one took. Returns the current time.
     uint64_t Pace(uint32_t size, uint64_t begin) noexcept {
-        const uint64_t now = Nanoseconds(), took = now - begin;
-        const uint64_t next = took * kMaxGrowth <= kChunkNanoseconds
-                                  ? size * kMaxGrowth
-                                  : size * kChunkNanoseconds / took;
+        const uint64_t now = Nanoseconds();
         // relaxed: for helpers it is only a hint when they split this part.
-        m_chunk.store(static_cast<uint32_t>(std::clamp(next, uint64_t{1}, uint64_t{1} << 31)),
-                      std::memory_order_relaxed);
+        m_chunk.store(NextChunk(size, now - begin), std::memory_order_relaxed);
         return now;
     }
 
@@ -200,11 +202,11 @@ private:
     Counter m_invited;
 };
 
-/// Calls `run` for all offsets below `count`, and then `finish`, if it is not null. Thread-safe.
+/// Calls `run` for all offsets below `count`, and then `finish`, if it is not null. Neither may
+/// throw. Thread-safe.
 inline void RunLoop(TaskScheduler &scheduler, uint64_t count, uint64_t unit,
                     const LoopOptions &options, void (*run)(void *, uint64_t, uint64_t),
-                    void *context, void (*finish)(void *) = nullptr,
-                    bool finishMayThrow = false) noexcept {
+                    void *context, void (*finish)(void *) = nullptr) noexcept {
     constexpr uint64_t kMaxUnits = ~uint32_t{0};
     unit = (std::max)((std::max)(unit, uint64_t{1}), (count - 1) / kMaxUnits + 1);
     const uint32_t units = static_cast<uint32_t>((count - 1) / unit + 1);
@@ -223,10 +225,9 @@ inline void RunLoop(TaskScheduler &scheduler, uint64_t count, uint64_t unit,
         LoopPart(work, 0, units).Run(*running);
         if (finish != nullptr) finish(context);
     };
-    if (!finishMayThrow && scheduler.CurrentWorker() != kAnyWorker) return whole(&scheduler);
-    // Otherwise all of it is one task. An exception that `finish` throws leaves this task and is
-    // reported. And an external thread makes only one call, because the run may end as soon as a
-    // call of an external thread has returned.
+    if (scheduler.CurrentWorker() != kAnyWorker) return whole(&scheduler);
+    // An external thread makes only one call, because the run may end as soon as a call of an
+    // external thread has returned. So all of it is one task.
     const Task task = MakeTask(whole);
     scheduler.AddTasksAndWait(1, &task, taskOptions);
 }

@@ -12,6 +12,7 @@
 //     int main() { return weft::TaskScheduler().Run(Main) == weft::Status::Ok ? 0 : 1; }
 #pragma once
 
+#include "weft/algorithms/body_calls.h"
 #include "weft/algorithms/loop.h"
 
 #include <type_traits>
@@ -30,22 +31,34 @@ Index IndexAt(Index begin, uint64_t offset) noexcept {
     return static_cast<Index>(static_cast<uint64_t>(begin) + offset);
 }
 
-/// Calls `whole(first, last)` for parts of the range. Each part consists of whole units.
-template <class Index, class Whole>
+/// True if the body of ParallelFor may throw.
+template <class Body, class Index>
+inline constexpr bool kLoopMayThrow =
+    kCatches &&
+    !(std::is_invocable_v<Body &, Index> ? std::is_nothrow_invocable_v<Body &, Index>
+                                         : std::is_nothrow_invocable_v<Body &, Index, Index>);
+
+/// Calls `whole(first, last)` for parts of the range. Each part consists of whole units. Throws the
+/// first exception that left `whole`; then parts that no worker has begun are left out.
+template <bool kMayThrow, class Index, class Whole>
 void RunRange(TaskScheduler &scheduler, Index begin, Index end, uint64_t unit,
-              const LoopOptions &options, Whole whole) noexcept {
+              const LoopOptions &options, Whole whole) noexcept(!kMayThrow) {
     static_assert(std::is_integral_v<Index>, "weft: loops run over integers");
     if (!(begin < end)) return;
     struct Range {
         Whole &whole;
         Index begin;
+        BodyCalls<kMayThrow> calls;
         static void Run(void *arg, uint64_t first, uint64_t last) {
-            const Range &range = *static_cast<Range *>(arg);
-            range.whole(IndexAt(range.begin, first), IndexAt(range.begin, last));
+            Range &range = *static_cast<Range *>(arg);
+            if (range.calls.HasThrown()) return;
+            range.calls.Call(
+                [&] { range.whole(IndexAt(range.begin, first), IndexAt(range.begin, last)); });
         }
-    } range{whole, begin};
+    } range{whole, begin, {}};
     RunLoop(scheduler, static_cast<uint64_t>(end) - static_cast<uint64_t>(begin), unit, options,
             Range::Run, &range);
+    range.calls.Rethrow();
 }
 
 }  // namespace internal
@@ -59,21 +72,25 @@ void RunRange(TaskScheduler &scheduler, Index begin, Index end, uint64_t unit,
 /// another index of the same loop. A worker takes as many indices at once as take about 4
 /// microseconds, and at least LoopOptions::grain.
 ///
-/// If the scheduler does not run, it reports NotRunning and calls nothing. An exception that leaves
-/// the body is reported (TaskThrew); then other indices may be left out, too.
+/// If an exception leaves the body, indices that no worker has taken yet are left out. When all
+/// other calls have returned, this call throws the first exception. If the body is noexcept or the
+/// code is compiled without exceptions, nothing is caught.
+///
+/// If the scheduler does not run, it reports NotRunning and calls nothing.
 /// Thread-safe while the scheduler runs. A worker or attached thread takes part, on its own stack
 /// if that has room (see TaskScheduler::AddTasksAndWait). An external thread blocks.
 template <class Index, class Body>
 void ParallelFor(TaskScheduler &scheduler, typename internal::Same<Index>::Type begin, Index end,
-                 Body &&body, const LoopOptions &options = {}) noexcept {
-    internal::RunRange(scheduler, begin, end, options.grain, options,
-                       [&body](Index first, Index last) {
-                           if constexpr (std::is_invocable_v<Body &, Index>) {
-                               for (Index index = first; index != last; ++index) body(index);
-                           } else {
-                               body(first, last);
-                           }
-                       });
+                 Body &&body,
+                 const LoopOptions &options = {}) noexcept(!internal::kLoopMayThrow<Body, Index>) {
+    internal::RunRange<internal::kLoopMayThrow<Body, Index>>(
+        scheduler, begin, end, options.grain, options, [&body](Index first, Index last) {
+            if constexpr (std::is_invocable_v<Body &, Index>) {
+                for (Index index = first; index != last; ++index) body(index);
+            } else {
+                body(first, last);
+            }
+        });
 }
 
 /// Part of a plane: the rows [rowBegin, rowEnd) and the columns [columnBegin, columnEnd).
@@ -82,6 +99,17 @@ struct Tile {
     Index rowBegin, rowEnd;
     Index columnBegin, columnEnd;
 };
+
+namespace internal {
+
+/// True if the body of ParallelFor2D may throw.
+template <class Body, class Index>
+inline constexpr bool kTilesMayThrow =
+    kCatches && !(std::is_invocable_v<Body &, Index, Index>
+                      ? std::is_nothrow_invocable_v<Body &, Index, Index>
+                      : std::is_nothrow_invocable_v<Body &, const Tile<Index> &>);
+
+}  // namespace internal
 
 /// Like ParallelFor, over a plane: calls `body(row, column)` for each place, or
 /// `body(const Tile<Index> &)` for tiles that cover the plane.
@@ -92,7 +120,8 @@ struct Tile {
 /// are few rows, a tile is a part of `grain` rows (of one row if grain is 0).
 template <class Index, class Body>
 void ParallelFor2D(TaskScheduler &scheduler, typename internal::Same<Index>::Type rows,
-                   Index columns, Body &&body, const LoopOptions &options = {}) noexcept {
+                   Index columns, Body &&body, const LoopOptions &options = {})  //
+    noexcept(!internal::kTilesMayThrow<Body, Index>) {
     if (!(0 < rows) || !(0 < columns)) return;
     constexpr uint64_t kTilesPerWorker = 16;
     const uint64_t height = static_cast<uint64_t>(rows), width = static_cast<uint64_t>(columns);
@@ -114,7 +143,7 @@ void ParallelFor2D(TaskScheduler &scheduler, typename internal::Same<Index>::Typ
             body(tile);
         }
     };
-    internal::RunRange(
+    internal::RunRange<internal::kTilesMayThrow<Body, Index>>(
         scheduler, uint64_t{0}, down * across, 1, options, [&](uint64_t first, uint64_t last) {
             const auto rowAt = [&](uint64_t tile) {
                 return static_cast<Index>(tile < down ? tile * tileRows : height);

@@ -37,16 +37,6 @@ public:
     static_assert(kMax >= 8,
                   "weft: the result is too large for a stack; reduce pointers or vectors");
 
-    /// True if JoinAll may throw.
-    template <class Join>
-    static constexpr bool kMayThrow =
-#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
-        !std::is_nothrow_invocable_v<Join &, Result &&, Result &&> ||
-        !std::is_nothrow_move_constructible_v<Result>;
-#else
-        false;
-#endif
-
     explicit BlockResults(uint64_t count) noexcept : m_count(count) {
         for (uint64_t i = 0; i < count; ++i) new (Address(i)) std::optional<Result>();
     }
@@ -61,7 +51,7 @@ public:
     }
 
     /// Joins neighbours, then neighbours of the joined results, and so on. A block without a result
-    /// was left out because of an exception or a cancellation.
+    /// was left out because of a cancellation.
     template <class Join>
     std::optional<Result> JoinAll(Join &join) {
         for (uint64_t step = 1; step < m_count; step *= 2) {
@@ -88,6 +78,13 @@ private:
     alignas(std::optional<Result>) unsigned char m_bytes[kMax * sizeof(std::optional<Result>)];
 };
 
+/// True if a reduction may throw.
+template <class Index, class Result, class Body, class Join>
+inline constexpr bool kReductionMayThrow =
+    kLoopMayThrow<Body, Index> ||
+    (kCatches && !(std::is_nothrow_invocable_v<Join &, Result &&, Result &&> &&
+                   std::is_nothrow_move_constructible_v<Result>));
+
 }  // namespace internal
 
 /// Returns the results of `body(index)` for all indices in [begin, end), combined with `join`.
@@ -103,14 +100,14 @@ private:
 /// up to 256 blocks, fewer if the result is larger than 24 bytes. The results of the blocks take
 /// up to 8 KiB of the caller's stack.
 ///
-/// Threads, waits and exceptions are as for ParallelFor. The workers call `join` within blocks, and
-/// one of them joins the blocks. Indices that were left out because of an exception or a
-/// cancellation are not in the result. If all were left out, or if `join` throws while it joins
-/// blocks, the result is `empty`.
+/// Threads, waits and exceptions are as for ParallelFor, and `join` may throw, too. The workers
+/// call `join` within blocks, and one of them joins the blocks. Indices that were left out because
+/// of a cancellation are not in the result. If all were left out, the result is `empty`.
 template <class Index, class Result, class Body, class Join>
 Result ParallelReduce(TaskScheduler &scheduler, typename internal::Same<Index>::Type begin,
                       Index end, Result empty, Body &&body, Join &&join,
-                      const LoopOptions &options = {}) noexcept {
+                      const LoopOptions &options = {})  //
+    noexcept(!internal::kReductionMayThrow<Index, Result, Body, Join>) {
     if (!(begin < end)) return empty;
     using Results = internal::BlockResults<Result>;
     const uint64_t count = static_cast<uint64_t>(end) - static_cast<uint64_t>(begin);
@@ -129,14 +126,21 @@ Result ParallelReduce(TaskScheduler &scheduler, typename internal::Same<Index>::
         }
     };
     std::optional<Result> result;
+    internal::BodyCalls<internal::kReductionMayThrow<Index, Result, Body, Join>> calls;
     auto run = [&](uint64_t first, uint64_t last) {
-        for (uint64_t i = first; i != last; ++i) {
-            const Index to = i + 1 < blocks ? internal::IndexAt(begin, (i + 1) * block) : end;
-            results.At(i).emplace(reduce(internal::IndexAt(begin, i * block), to));
-        }
+        if (calls.HasThrown()) return;
+        calls.Call([&] {
+            for (uint64_t i = first; i != last; ++i) {
+                const Index to = i + 1 < blocks ? internal::IndexAt(begin, (i + 1) * block) : end;
+                results.At(i).emplace(reduce(internal::IndexAt(begin, i * block), to));
+            }
+        });
     };
     auto finish = [&] {
-        if (auto joined = results.JoinAll(join)) result.emplace(std::move(*joined));
+        if (calls.HasThrown()) return;
+        calls.Call([&] {
+            if (auto joined = results.JoinAll(join)) result.emplace(std::move(*joined));
+        });
     };
     struct Both {
         decltype(run) &blocksOf;
@@ -147,8 +151,8 @@ Result ParallelReduce(TaskScheduler &scheduler, typename internal::Same<Index>::
         [](void *arg, uint64_t first, uint64_t last) {
             static_cast<Both *>(arg)->blocksOf(first, last);
         },
-        &both, [](void *arg) { static_cast<Both *>(arg)->joinThem(); },
-        Results::template kMayThrow<Join>);
+        &both, [](void *arg) { static_cast<Both *>(arg)->joinThem(); });
+    calls.Rethrow();
     return result ? std::move(*result) : std::move(empty);
 }
 
