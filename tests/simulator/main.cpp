@@ -91,15 +91,10 @@ int main(int argc, char **argv) {
           simulator::WaitModels,      simulator::OwnModels,       simulator::LargeModels,
           simulator::EmbedModels,     simulator::IdleModels,      simulator::GroupModels,
           simulator::MeetModels,      simulator::CrowdModels,     simulator::TimeModels,
-          simulator::BlockingModels,  simulator::LoopModels,      simulator::SyncLockModels,
-          simulator::SyncModels,      simulator::CoroutineModels, simulator::FrameModels,
-          simulator::FrameViewModels, simulator::DataModels,      simulator::PostModels,
-          simulator::ResultModels}) {
-        simulator::BlockingModels, simulator::LoopModels, simulator::FlowModels,
-            simulator::SyncLockModels, simulator::SyncModels, simulator::CoroutineModels,
-            simulator::FrameModels, simulator::FrameViewModels, simulator::DataModels,
-            simulator::PostModels
-    }) {
+          simulator::BlockingModels,  simulator::LoopModels,      simulator::FlowModels,
+           simulator::SyncLockModels,  simulator::SyncModels,      simulator::CoroutineModels,
+           simulator::FrameModels,     simulator::FrameViewModels, simulator::DataModels,
+           simulator::PostModels,      simulator::ResultModels,    simulator::GraphModels}) {
         for (const simulator::Model &model : models()) {
             if (untilFailure && totals.failed != 0) break;
             if (list) std::puts(model.name);
