@@ -23,6 +23,8 @@ std::vector<bench::Row> AllRows() {
         bench::AddMutexPoolRows(rows, workers);
         bench::AddWeftLoopRows(rows, workers);
         bench::AddOneTbbLoopRows(rows, workers);
+        bench::AddWeftGraphRows(rows, workers);
+        bench::AddOneTbbGraphRows(rows, workers);
         bench::AddFrameLayerRows(rows, workers);
         bench::AddLoadedRows(rows, workers);
     }
