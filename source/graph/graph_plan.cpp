@@ -169,7 +169,7 @@ Planned PlanNode(GraphState &state, const DeclaredNode &node) noexcept {
         planned.options = static_cast<uint8_t>(state.options.Count());
         if (!state.options.Add(node.options)) return Planned::NoMemory;
     }
-    planned.mayFollow = node.options.worker == kAnyWorker;
+    planned.mayFollow = node.options.worker == kAnyWorker && node.kind != NodeKind::End;
     state.hasConditions |= node.kind == NodeKind::Condition;
     state.needsScheduler |= node.options.worker != kAnyWorker || node.options.groups != 0;
     if (node.kind == NodeKind::Inner) {
@@ -203,18 +203,25 @@ bool AddSuccessor(GraphState &state, uint32_t next, uint32_t predecessors) noexc
     return state.successors.Add(next | (predecessors == 1 ? kOnlyPredecessor : 0));
 }
 
+// Ends the list of the node's successors, which begins at `first`.
+void EndSuccessors(GraphState &state, PlannedNode &node, uint32_t first) noexcept {
+    node.successors = state.successors.Count() - first;
+    node.next = node.successors == 1 ? state.successors[first] : first;
+}
+
 // Fills in the edges. Returns false if there is no memory.
 bool PlanEdges(GraphState &state, const EdgeCounts &edges) noexcept {
     const uint32_t count = state.nodes.Count();
     uint32_t last = 0;  // nodes before `end`
     for (uint32_t i = 0; i < count; ++i) {
         state.plan[i].predecessors = edges.ordinary[i];
+        state.plan[i].isPlain = !state.hasConditions && state.nodes[i].kind != NodeKind::Inner;
         last += edges.first[i] == edges.first[i + 1];
     }
     if (state.hasConditions) last = 0;
     state.plan[state.end].predecessors = count == 0 ? 1 : last;
     for (uint32_t i = 0; i < count; ++i) {
-        state.plan[i].firstSuccessor = state.successors.Count();
+        const uint32_t first = state.successors.Count();
         for (uint32_t j = edges.first[i]; j < edges.first[i + 1]; ++j) {
             const uint32_t next = edges.next[j];
             const bool counts = edges.IsOrdinary(state, i);
@@ -224,19 +231,19 @@ bool PlanEdges(GraphState &state, const EdgeCounts &edges) noexcept {
         if (edges.first[i] == edges.first[i + 1] && !state.hasConditions &&
             !AddSuccessor(state, state.end, last))
             return false;
-        state.plan[i].successors = state.successors.Count() - state.plan[i].firstSuccessor;
+        EndSuccessors(state, state.plan[i], first);
     }
     PlannedNode &begin = state.plan[state.begin];
-    begin.firstSuccessor = state.successors.Count();
+    const uint32_t first = state.successors.Count();
     for (uint32_t i = 0; i < count; ++i) {
         if (edges.all[i] != 0) continue;
         if (!AddSuccessor(state, i, 1)) return false;
         // The first task of a run has the options of the first node, which can then follow in it.
-        if (state.successors.Count() == begin.firstSuccessor + 1 && state.plan[i].mayFollow)
+        if (state.successors.Count() == first + 1 && state.plan[i].mayFollow)
             begin.options = state.plan[i].options;
     }
     if (count == 0 && !AddSuccessor(state, state.end, 1)) return false;
-    begin.successors = state.successors.Count() - begin.firstSuccessor;
+    EndSuccessors(state, begin, first);
     return true;
 }
 
@@ -268,6 +275,7 @@ bool FillRun(const Memory &memory, GraphRunState &run, GraphState &graph, GraphS
              uint32_t index) noexcept {
     const uint32_t count = graph.plan.Count();
     run.graph = &graph;
+    run.plan = graph.plan.begin();
     run.parent = parent;
     run.run.index = index;
     run.slots = memory.NewArray<GraphSlot>(count);

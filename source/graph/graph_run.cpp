@@ -40,11 +40,7 @@ public:
     // `options`: those of the running task. `mayFollow`: false if all nodes must be submitted.
     ReadyNodes(const PiecewiseTask &task, GraphRunState &run, uint8_t options,
                bool mayFollow) noexcept
-        : m_task(task),
-          m_run(run),
-          m_plan(&run.graph->plan[0]),
-          m_running(options),
-          m_mayFollow(mayFollow) {}
+        : m_task(task), m_run(run), m_plan(run.plan), m_running(options), m_mayFollow(mayFollow) {}
 
     void Add(GraphSlot &slot) noexcept {
         const PlannedNode &node = m_plan[slot.node];
@@ -154,8 +150,9 @@ WEFT_NOINLINE GraphSlot *FinishNode(const PiecewiseTask &task, GraphSlot *slot, 
         GraphRunState &run = *slot->run;
         GraphState &graph = *run.graph;
         if (WEFT_UNLIKELY(running.graph != &graph)) running.MoveTo(graph);
-        const PlannedNode &node = graph.plan[slot->node];
-        const uint32_t *const successors = graph.successors.begin() + node.firstSuccessor;
+        const PlannedNode &node = run.plan[slot->node];
+        const uint32_t *const successors =
+            node.successors == 1 ? &node.next : graph.successors.begin() + node.next;
         GraphSlot *end = nullptr;
         bool isOver = false;
         ReadyNodes ready(task, run, running.number, mayFollow);
@@ -180,7 +177,7 @@ WEFT_NOINLINE GraphSlot *FinishNode(const PiecewiseTask &task, GraphSlot *slot, 
         if (end != nullptr) {
             isOver = true;
             race::Follows(end);
-            end->pending.store(graph.plan[graph.end].predecessors, kRelaxed);  // see RESET
+            end->pending.store(run.plan[graph.end].predecessors, kRelaxed);  // see RESET
         }
         if (WEFT_LIKELY(!isOver)) return follower;
         slot = run.parent;
@@ -239,20 +236,16 @@ WEFT_NOINLINE bool MayBegin(const TaskScheduler &scheduler, GraphRunState &run,
     return false;
 }
 
-// Does the node and returns the one that follows in this task, or null.
-WEFT_FORCEINLINE GraphSlot *DoNode(TaskScheduler *scheduler, PiecewiseTask &task, GraphSlot *slot,
-                                   RunningOptions &running, bool isLast) noexcept {
+// Does a node that is not plain, and returns the one that follows in this task, or null.
+WEFT_NOINLINE GraphSlot *DoOther(TaskScheduler *scheduler, const PiecewiseTask &task,
+                                 GraphSlot *slot, RunningOptions &running, bool isLast) noexcept {
     GraphRunState &run = *slot->run;
-    const PlannedNode &node = run.graph->plan[slot->node];
-    race::Follows(slot);
-    task.Begin(node.name);
-    // relaxed: see RESET; what comes later sees it through the edges
-    if (node.predecessors > 1) slot->pending.store(node.predecessors, kRelaxed);
+    const PlannedNode &node = run.plan[slot->node];
     uint32_t edge = 0;
-    if (WEFT_UNLIKELY(run.graph->hasConditions) && node.kind != NodeKind::Begin &&
+    if (run.graph->hasConditions && node.kind != NodeKind::Begin &&
         !MayBegin(*scheduler, run, slot->node)) {
         edge = kNothing;
-    } else if (WEFT_UNLIKELY(node.kind == NodeKind::Inner)) {
+    } else if (node.kind == NodeKind::Inner) {
         GraphRunState &inner = run.inner[node.inner];
         inner.run = run.run;
         slot = Prepare(inner);  // the begin of the inner graph finishes in place of the node
@@ -263,14 +256,42 @@ WEFT_FORCEINLINE GraphSlot *DoNode(TaskScheduler *scheduler, PiecewiseTask &task
     return FinishNode(task, slot, edge, running, !isLast && task.MayGoOn());
 }
 
+// Does the node in `slot` and those that follow in this task, while they are in the same run and
+// plain. Returns the next one, or null.
+WEFT_FORCEINLINE GraphSlot *DoNodes(TaskScheduler *scheduler, PiecewiseTask &task, GraphSlot *slot,
+                                    RunningOptions &running, uint32_t &left) noexcept {
+    GraphRunState &run = *slot->run;
+    const PlannedNode *const plan = run.plan;
+    GraphSlot *const slots = run.slots;
+    for (uint32_t i = slot->node;;) {
+        const PlannedNode &node = plan[i];
+        race::Follows(&slots[i]);
+        task.Begin(node.name);
+        // relaxed: see RESET; what comes later sees it through the edges
+        if (node.predecessors > 1) slots[i].pending.store(node.predecessors, kRelaxed);
+        --left;
+        if (WEFT_UNLIKELY(!node.isPlain))
+            return DoOther(scheduler, task, &slots[i], running, left == 0);
+        CallNode(scheduler, node, run.run);
+        task.End();
+        const bool mayFollow = left != 0 && task.MayGoOn();
+        // The usual case of FinishNode: one successor, which may follow here.
+        const uint32_t next = node.next & ~kOnlyPredecessor;
+        if (node.successors != 1 || !mayFollow || !plan[next].mayFollow ||
+            plan[next].options != running.number)
+            return FinishNode(task, &slots[i], 0, running, mayFollow);
+        if (node.next == next && !Arrive(slots[next])) return nullptr;
+        i = next;
+    }
+}
+
 // A task that begins with the node in `arg`.
 void RunNodes(TaskScheduler *scheduler, void *arg) {
     GraphSlot *slot = static_cast<GraphSlot *>(arg);
     PiecewiseTask task(*scheduler);
-    const GraphState &graph = *slot->run->graph;
-    RunningOptions running{&graph, graph.plan[slot->node].options};
-    for (uint32_t left = task.IsTraced() ? 1 : kMostInTask; slot != nullptr; --left)
-        slot = DoNode(scheduler, task, slot, running, left == 1);
+    RunningOptions running{slot->run->graph, slot->run->plan[slot->node].options};
+    uint32_t left = task.IsTraced() ? 1 : kMostInTask;
+    while (slot != nullptr) slot = DoNodes(scheduler, task, slot, running, left);
 }
 
 // Says whether the first task of a run has begun.

@@ -54,12 +54,14 @@ struct PlannedNode {
     };
     void *arg;
     const char *name;
-    uint32_t firstSuccessor, successors;
+    uint32_t successors;    // how many
+    uint32_t next;          // the successor, if there is one, otherwise the place of the first one
     uint32_t predecessors;  // without edges from conditions
     uint32_t inner;         // of an inner graph: its number among them
     NodeKind kind;
     uint8_t options;  // index into GraphState::options
-    bool mayFollow;   // in the task of a node with the same options: it is not pinned
+    bool mayFollow;   // in the task of a node with the same options: it is not pinned, nor `end`
+    bool isPlain;     // a function to call, in a graph without conditions
 };
 
 /// In a list of successors: the node has no other predecessor, so there is nothing to count.
@@ -78,7 +80,8 @@ struct GraphSlot {
 /// One run that may be in flight, or one inner graph of it.
 struct GraphRunState {
     GraphState *graph = nullptr;
-    GraphSlot *parent = nullptr;  // of an inner graph: its node in the outer one
+    GraphSlot *parent = nullptr;        // of an inner graph: its node in the outer one
+    const PlannedNode *plan = nullptr;  // that of the graph
     GraphSlot *slots = nullptr;
     GraphRunState *inner = nullptr;      // for each node with an inner graph
     env::Atomic<bool> *begun = nullptr;  // with conditions: the node has begun and not finished
