@@ -31,6 +31,7 @@ std::vector<Model> CrowdModels();      ///< many features combined
 std::vector<Model> TimeModels();       ///< deadlines
 std::vector<Model> CoroutineModels();  ///< weft/coroutine.h
 std::vector<Model> LoopModels();       ///< algorithms/
+std::vector<Model> GraphModels();      ///< graph/
 std::vector<Model> DataModels();       ///< data/
 std::vector<Model> SyncLockModels();   ///< mutexes and semaphores
 std::vector<Model> SyncModels();       ///< events, condition variables, tickets, latches
