@@ -38,8 +38,8 @@ TEST_CASE("Systems::Check: reports each conflict without an order, with both nam
     const System move = systems.AddSystem("move", kNothing, Reads{speeds}, Writes{places});
     const System draw = systems.AddSystem("draw", kNothing, Reads{places});
     const System count = systems.AddSystem("count", kNothing, Reads{places, speeds});
-    systems.Before(think, move);
     systems.Before(count, think);
+    systems.Before(think, move);
     CHECK(systems.Check() == Status::BadOption);
     // think before move, count before think and so before move; draw and count only read.
     REQUIRE(systems.ConflictCount() == 1);
