@@ -278,6 +278,8 @@ bool FillRun(const Memory &memory, GraphRunState &run, GraphState &graph, GraphS
     run.plan = graph.plan.begin();
     run.parent = parent;
     run.run.index = index;
+    run.slotCount = count;
+    run.innerCount = graph.innerGraphs.Count();
     run.slots = memory.NewArray<GraphSlot>(count);
     if (run.slots == nullptr) return false;
     for (uint32_t i = 0; i < count; ++i) {
@@ -290,8 +292,8 @@ bool FillRun(const Memory &memory, GraphRunState &run, GraphState &graph, GraphS
         run.begun = memory.NewArray<env::Atomic<bool>>(count);
         if (run.begun == nullptr) return false;
     }
-    if (graph.innerGraphs.Count() == 0) return true;
-    run.inner = memory.NewArray<GraphRunState>(graph.innerGraphs.Count());
+    if (run.innerCount == 0) return true;
+    run.inner = memory.NewArray<GraphRunState>(run.innerCount);
     if (run.inner == nullptr) return false;
     for (uint32_t i = 0; i < count; ++i) {
         const PlannedNode &node = graph.plan[i];
@@ -304,12 +306,11 @@ bool FillRun(const Memory &memory, GraphRunState &run, GraphState &graph, GraphS
 }
 
 void EmptyRun(const Memory &memory, GraphRunState &run) noexcept {
-    if (run.graph == nullptr) return;
-    const uint32_t count = run.graph->plan.Count(), inner = run.graph->innerGraphs.Count();
-    memory.DeleteArray(run.slots, count);
-    memory.DeleteArray(run.begun, count);
-    for (uint32_t i = 0; run.inner != nullptr && i < inner; ++i) EmptyRun(memory, run.inner[i]);
-    memory.DeleteArray(run.inner, inner);
+    memory.DeleteArray(run.slots, run.slotCount);
+    memory.DeleteArray(run.begun, run.slotCount);
+    for (uint32_t i = 0; run.inner != nullptr && i < run.innerCount; ++i)
+        EmptyRun(memory, run.inner[i]);
+    memory.DeleteArray(run.inner, run.innerCount);
 }
 
 }  // namespace

@@ -83,8 +83,9 @@ struct GraphRunState {
     GraphSlot *parent = nullptr;        // of an inner graph: its node in the outer one
     const PlannedNode *plan = nullptr;  // that of the graph
     GraphSlot *slots = nullptr;
-    GraphRunState *inner = nullptr;      // for each node with an inner graph
-    env::Atomic<bool> *begun = nullptr;  // with conditions: the node has begun and not finished
+    GraphRunState *inner = nullptr;          // for each node with an inner graph
+    env::Atomic<bool> *begun = nullptr;      // with conditions: the node has begun and not finished
+    uint32_t slotCount = 0, innerCount = 0;  // an inner graph may be destroyed before this is
     GraphRun run{0, nullptr};
     alignas(kLineBytes) env::Atomic<uint32_t> alive{0};  // only with conditions, see END
 };
