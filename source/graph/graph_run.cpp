@@ -20,17 +20,20 @@ constexpr uint32_t kNoEdge = ~0u, kNothing = ~0u - 1;
 
 void RunNodes(TaskScheduler *scheduler, void *arg);
 
-// The options of the running task, as the number that they have in the graph of the node. Inner
-// graphs have numbers of their own.
+// The options of the running task, and their number in the graph of the node. Inner graphs have
+// numbers of their own.
 struct RunningOptions {
-    const GraphState *graph;
-    uint8_t number;
+    RunningOptions(const GraphState &of, const PlannedNode &node) noexcept
+        : graph(&of), options(&of.options[node.options]), number(node.options) {}
 
     void MoveTo(const GraphState &other) noexcept {
-        number = other.NumberOf(number < graph->options.Count() ? graph->options[number]
-                                                                : TaskOptions{});
         graph = &other;
+        number = other.NumberOf(*options);
     }
+
+    const GraphState *graph;
+    const TaskOptions *const options;
+    uint8_t number;
 };
 
 // The nodes that one finished node makes ready, all in one run. The first one that may follow in
@@ -289,7 +292,7 @@ WEFT_FORCEINLINE GraphSlot *DoNodes(TaskScheduler *scheduler, PiecewiseTask &tas
 void RunNodes(TaskScheduler *scheduler, void *arg) {
     GraphSlot *slot = static_cast<GraphSlot *>(arg);
     PiecewiseTask task(*scheduler);
-    RunningOptions running{slot->run->graph, slot->run->plan[slot->node].options};
+    RunningOptions running(*slot->run->graph, slot->run->plan[slot->node]);
     uint32_t left = task.IsTraced() ? 1 : kMostInTask;
     while (slot != nullptr) slot = DoNodes(scheduler, task, slot, running, left);
 }

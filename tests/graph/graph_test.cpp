@@ -547,6 +547,33 @@ TEST_CASE("AddGraph: an inner graph runs as one node, in several places", "[grap
     }
 }
 
+TEST_CASE("AddGraph: what follows the end of nested graphs has its own priority", "[graph]") {
+    test::Runner runner(test::Options(1));
+    uint32_t wrong = 0, ran = 0, highAt = 9;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        // Two graphs end with a High node. With the priority of that node, the one that follows
+        // would not yield to the High task.
+        auto high = [&](TaskScheduler *) { highAt = ran; };
+        auto last = [&](TaskScheduler *running) {
+            ++ran;
+            Counter none;
+            running->AddTask(MakeTask(high), nullptr, test::kHigh);
+            running->WaitForCounter(&none);  // a scheduling point
+            ++ran;
+        };
+        Graph leaf({}), middle({}), outer({});
+        leaf.AddNode("high", {Nothing, nullptr}, test::kHigh);
+        wrong += leaf.Check() != Status::Ok;
+        middle.AddGraph("leaf", leaf);
+        wrong += middle.Check() != Status::Ok;
+        outer.AddEdge(outer.AddGraph("middle", middle), outer.AddNode("last", last));
+        wrong += outer.Check() != Status::Ok;
+        wrong += outer.Run(scheduler) != Status::Ok;
+    }) == Status::Ok);
+    CHECK(wrong == 0);
+    CHECK(highAt == 1);
+}
+
 TEST_CASE("Graph::Check: names the nodes of a cycle and those that nothing leads to", "[graph]") {
     test::ReportLog log;
     SchedulerOptions options;
