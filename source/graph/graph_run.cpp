@@ -14,6 +14,8 @@ namespace {
 constexpr uint32_t kMostInTask = 16;
 // Ready nodes that are submitted together.
 constexpr uint32_t kBatch = 128;
+// Nodes with at most so many successors take a short way, in which most often nothing is submitted.
+constexpr uint32_t kFew = 4;
 // In place of the edge that a condition follows. Nothing: the node has not run, and makes nothing
 // ready.
 constexpr uint32_t kNoEdge = ~0u, kNothing = ~0u - 1;
@@ -144,6 +146,24 @@ void ReleaseRun(GraphRunState &run) noexcept {
     graph.freeRuns.fetch_or(uint64_t{1} << run.run.index, kRelease);
 }
 
+// The run has ended. Returns the node of an outer graph that has finished with it, or null.
+GraphSlot *EndRun(GraphRunState &run) noexcept {
+    const GraphState &graph = *run.graph;
+    if (!graph.hasConditions) {
+        GraphSlot &end = run.slots[graph.end];
+        race::Follows(&end);
+        end.pending.store(run.plan[graph.end].predecessors, kRelaxed);  // see RESET
+    }
+    GraphSlot *const outer = run.parent;
+    if (outer == nullptr) ReleaseRun(run);  // the run may be in use again after this
+    return outer;
+}
+
+WEFT_FORCEINLINE const uint32_t *SuccessorsOf(const GraphRunState &run,
+                                              const PlannedNode &node) noexcept {
+    return node.successors == 1 ? &node.next : run.graph->successors.begin() + node.next;
+}
+
 // The node has finished. Makes others ready, and returns the one that follows in this task, or
 // null. `edge`: what a condition has returned. Not inlined: the batch is a large frame, and must
 // not lie on the stack below the nodes' functions.
@@ -154,9 +174,7 @@ WEFT_NOINLINE GraphSlot *FinishNode(const PiecewiseTask &task, GraphSlot *slot, 
         GraphState &graph = *run.graph;
         if (WEFT_UNLIKELY(running.graph != &graph)) running.MoveTo(graph);
         const PlannedNode &node = run.plan[slot->node];
-        const uint32_t *const successors =
-            node.successors == 1 ? &node.next : graph.successors.begin() + node.next;
-        GraphSlot *end = nullptr;
+        const uint32_t *const successors = SuccessorsOf(run, node);
         bool isOver = false;
         ReadyNodes ready(task, run, running.number, mayFollow);
         // release: the next beginning of the node comes after this one
@@ -170,26 +188,34 @@ WEFT_NOINLINE GraphSlot *FinishNode(const PiecewiseTask &task, GraphSlot *slot, 
                 GraphSlot &slotOfNext = run.slots[next];
                 if (successors[i] == next && !Arrive(slotOfNext)) continue;
                 if (WEFT_UNLIKELY(next == graph.end)) {
-                    end = &slotOfNext;
+                    isOver = true;
                 } else {
                     ready.Add(slotOfNext);
                 }
             }
         }
         GraphSlot *const follower = ready.Finish(isOver);
-        if (end != nullptr) {
-            isOver = true;
-            race::Follows(end);
-            end->pending.store(run.plan[graph.end].predecessors, kRelaxed);  // see RESET
-        }
         if (WEFT_LIKELY(!isOver)) return follower;
-        slot = run.parent;
-        if (slot == nullptr) {
-            ReleaseRun(run);
-            return nullptr;
-        }
+        slot = EndRun(run);
+        if (slot == nullptr) return nullptr;
         edge = 0;  // the node with the inner graph has finished
     }
+}
+
+// The run has ended. Returns the node that follows in this task, or null.
+WEFT_NOINLINE GraphSlot *FinishRun(const PiecewiseTask &task, GraphRunState &run,
+                                   RunningOptions &running, bool mayFollow) noexcept {
+    GraphSlot *const outer = EndRun(run);
+    return outer != nullptr ? FinishNode(task, outer, 0, running, mayFollow) : nullptr;
+}
+
+// Submits ready nodes of a graph without conditions.
+WEFT_NOINLINE void SubmitFew(const PiecewiseTask &task, GraphRunState &run, const uint32_t *nodes,
+                             uint32_t count) noexcept {
+    ReadyNodes ready(task, run, 0, false);
+    for (uint32_t i = 0; i < count; ++i) ready.Add(run.slots[nodes[i]]);
+    bool isOver = false;
+    ready.Finish(isOver);
 }
 
 uint32_t CallNow(TaskScheduler *scheduler, const PlannedNode &node, const GraphRun &run) {
@@ -278,13 +304,37 @@ WEFT_FORCEINLINE GraphSlot *DoNodes(TaskScheduler *scheduler, PiecewiseTask &tas
         CallNode(scheduler, node, run.run);
         task.End();
         const bool mayFollow = left != 0 && task.MayGoOn();
-        // The usual case of FinishNode: one successor, which may follow here.
-        const uint32_t next = node.next & ~kOnlyPredecessor;
-        if (node.successors != 1 || !mayFollow || !plan[next].mayFollow ||
-            plan[next].options != running.number)
-            return FinishNode(task, &slots[i], 0, running, mayFollow);
-        if (node.next == next && !Arrive(slots[next])) return nullptr;
-        i = next;
+        // What FinishNode does: for one successor that may follow here, and for a few.
+        if (const uint32_t next = node.next & ~kOnlyPredecessor;
+            node.successors == 1 && mayFollow && plan[next].mayFollow &&
+            plan[next].options == running.number) {
+            if (node.next == next && !Arrive(slots[next])) return nullptr;
+            i = next;
+            continue;
+        }
+        if (node.successors > kFew) return FinishNode(task, &slots[i], 0, running, mayFollow);
+        const uint32_t *const successors = SuccessorsOf(run, node);
+        uint32_t few[kFew], count = 0, follower = kNoEdge;
+        bool isOver = false;
+        for (uint32_t each = 0; each < node.successors; ++each) {
+            const uint32_t next = successors[each] & ~kOnlyPredecessor;
+            if (successors[each] == next && !Arrive(slots[next])) continue;
+            const PlannedNode &ready = plan[next];
+            if (ready.mayFollow && mayFollow && follower == kNoEdge &&
+                ready.options == running.number) {
+                follower = next;
+            } else if (WEFT_LIKELY(ready.kind != NodeKind::End)) {
+                few[count++] = next;
+            } else {
+                isOver = true;
+            }
+        }
+        if (count != 0) SubmitFew(task, run, few, count);
+        if (follower != kNoEdge) {
+            i = follower;
+        } else {
+            return isOver ? FinishRun(task, run, running, mayFollow) : nullptr;
+        }
     }
 }
 
