@@ -257,7 +257,7 @@ WEFT_FORCEINLINE uint32_t CallNode(TaskScheduler *scheduler, const PlannedNode &
 WEFT_NOINLINE bool MayBegin(const TaskScheduler &scheduler, GraphRunState &run,
                             uint32_t node) noexcept {
     // acquire: what the node did when it ran before comes first
-    if (!run.begun[node].exchange(true, kAcqRel)) return true;
+    if (!run.begun[node].exchange(true, kAcquire)) return true;
     ReportMisuse(scheduler, ReportCode::BadOption,
                  "Let a condition lead to a node only when the node can neither run nor begin "
                  "otherwise.",

@@ -94,7 +94,7 @@ void GraphLoops() {
     RunMain(Options(1 + Random(3), 16, 2), [](TaskScheduler *scheduler) {
         const uint32_t turns = 1 + Random(4);
         Graph inner({}, {"inner"}), outer({}, {"outer"});
-        Cell left, right, ended;
+        Cell left, right, beside, ended;
         uint32_t turn = 0;
         auto nothing = [](TaskScheduler *) {};
         auto work = [](Cell &cell) { return [&cell](TaskScheduler *) { cell.Add(1); }; };
@@ -104,7 +104,12 @@ void GraphLoops() {
             Check(left.Get() == turn && right.Get() == turn, "the turn is not visible");
             return turn % turns != 0 ? 0u : 1u;
         };
-        auto end = [&](TaskScheduler *) { ended.Set(turn); };
+        auto alone = work(beside);
+        uint32_t runs = 0;
+        auto end = [&](TaskScheduler *) {
+            Check(beside.Get() == ++runs, "the end does not see a node beside the loop");
+            ended.Set(turn);
+        };
         const GraphNode first = inner.AddNode("first", nothing),
                         head = inner.AddNode("head", nothing);
         const GraphNode a = inner.AddNode("a", leftWork), b = inner.AddNode("b", rightWork);
@@ -114,7 +119,8 @@ void GraphLoops() {
         inner.AddEdge(a, choice);
         inner.AddEdge(b, choice);
         inner.AddEdge(choice, head);
-        inner.AddEdge(choice, inner.AddNode("beside", nothing));
+        inner.AddEdge(choice, inner.AddNode("done", nothing));
+        inner.AddEdge(first, inner.AddNode("beside", alone));
         Check(inner.Check() == Status::Ok, "Check");
         outer.AddEdge(outer.AddGraph("inner", inner), outer.AddNode("end", end));
         Check(outer.Check() == Status::Ok, "Check");
@@ -126,12 +132,41 @@ void GraphLoops() {
     });
 }
 
+// Two conditions lead to the same node at about the same time, which is a mistake. It must not run
+// twice at once. If it runs twice one after the other, the second time must see the first one.
+void GraphTwice() {
+    SchedulerOptions options = Options(2 + Random(2), 16, 2);
+    options.onReport = OnlyThese<ReportCode::BadOption>;
+    RunMain(options, [](TaskScheduler *scheduler) {
+        Graph graph({}, {"twice"});
+        Traced data;
+        bool isInside = false;
+        uint32_t ran = 0;
+        auto choose = [](TaskScheduler *) { return 0; };
+        auto body = [&](TaskScheduler *) {
+            Check(!isInside, "a node runs twice at once");
+            isInside = true;
+            data.Use(++ran);
+            weft::env::SchedulePoint(nullptr);
+            isInside = false;
+        };
+        const GraphNode node = graph.AddNode("body", body);
+        graph.AddEdge(graph.AddCondition("left", choose), node);
+        graph.AddEdge(graph.AddCondition("right", choose), node);
+        Check(graph.Check() == Status::Ok, "Check");
+        Check(graph.Run(*scheduler) == Status::Ok, "Run");
+        Check(ran == 1 || ran == 2, "the node did not run");
+        Check(graph.RunsInFlight() == 0, "the run has not ended");
+    });
+}
+
 }  // namespace
 
 std::vector<Model> GraphModels() {
     return {
         {"graph_runs", "runs of random graphs, several in flight", GraphRuns, 2},
         {"graph_loops", "a loop of conditions in an inner graph", GraphLoops, 2},
+        {"graph_twice", "two conditions lead to one node at the same time", GraphTwice, 2},
     };
 }
 
