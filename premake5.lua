@@ -157,7 +157,7 @@ end
 if not _OPTIONS.shared then
 
 local unitTests = { "support", "platform", "containers", "core", "scheduler", "sync", "post", "blocking", "c", "algorithms",
-                    "data", "frame", "trace", "samples", "bench" }
+                    "data", "frame", "trace", "samples", "bench", "graph", "io" }
 if weft.hasTopology then table.insert(unitTests, "topology") end
 
 if testProgram("unit_tests", unitTests) then

@@ -27,6 +27,8 @@ std::vector<bench::Row> AllRows() {
         bench::AddOneTbbLoopRows(rows, workers);
         bench::AddWeftFlowRows(rows, workers);
         bench::AddOneTbbFlowRows(rows, workers);
+        bench::AddWeftGraphRows(rows, workers);
+        bench::AddOneTbbGraphRows(rows, workers);
         bench::AddFrameLayerRows(rows, workers);
         bench::AddLoadedRows(rows, workers);
     }

@@ -71,6 +71,7 @@ void AddWeftLoopRows(std::vector<Row> &rows, uint32_t workers);
 void AddCRows(std::vector<Row> &rows, uint32_t workers);
 void AddResultRows(std::vector<Row> &rows, uint32_t workers);
 void AddWeftFlowRows(std::vector<Row> &rows, uint32_t workers);
+void AddWeftGraphRows(std::vector<Row> &rows, uint32_t workers);
 void AddLoadedRows(std::vector<Row> &rows, uint32_t workers);
 void AddMutexPoolRows(std::vector<Row> &rows, uint32_t workers);
 void AddMutexRows(std::vector<Row> &rows);
@@ -80,6 +81,7 @@ void AddPostRows(std::vector<Row> &rows);
 void AddOneTbbRows(std::vector<Row> &rows, uint32_t workers);
 void AddOneTbbLoopRows(std::vector<Row> &rows, uint32_t workers);
 void AddOneTbbFlowRows(std::vector<Row> &rows, uint32_t workers);
+void AddOneTbbGraphRows(std::vector<Row> &rows, uint32_t workers);
 void AddBoostFiberRows(std::vector<Row> &rows, uint32_t workers);
 void AddOpenMpRows(std::vector<Row> &rows, uint32_t workers);
 

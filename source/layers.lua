@@ -39,6 +39,7 @@ local layers = {
     ["source/sync/"]             = above("sync"),
     ["source/post/"]             = above("post", "containers/pairing_heap.h", "containers/spin_lock.h"),
     ["source/frame/"]            = above("frame"),
+    ["source/graph/"]            = above("graph"),
     ["source/trace/"]            = above("trace", "core/", "platform/file_writer.h"),
     ["source/blocking/"]         = table.join({ "platform/", "containers/" }, above("blocking")),
     ["source/c/"]                = { "weft/", "c/" },

@@ -25,9 +25,12 @@ void AnnotateIgnoreReadsBegin(const char *file, int line);
 void AnnotateIgnoreReadsEnd(const char *file, int line);
 void AnnotateIgnoreWritesBegin(const char *file, int line);
 void AnnotateIgnoreWritesEnd(const char *file, int line);
+void __tsan_read_range(void *begin, unsigned long bytes);
+void __tsan_write_range(void *begin, unsigned long bytes);
 }
 #endif
 
+#include <cstddef>
 #include <cstdint>
 
 namespace weft::internal::race {
@@ -77,6 +80,14 @@ inline void AsksFor(void *worker) noexcept { __tsan_acquire(static_cast<char *>(
 inline void Frees(void *memory) noexcept { __tsan_release(memory); }
 inline void Reuses(void *memory) noexcept { __tsan_acquire(memory); }
 
+// A node of a graph: what precedes it, and its begin. `state` is that of the node in this run.
+inline void Precedes(void *state) noexcept { __tsan_release(state); }
+inline void Follows(void *state) noexcept { __tsan_acquire(state); }
+
+// Accesses that a system has declared.
+inline void WillRead(void *begin, size_t bytes) noexcept { __tsan_read_range(begin, bytes); }
+inline void WillWrite(void *begin, size_t bytes) noexcept { __tsan_write_range(begin, bytes); }
+
 // The library copies with memcpy, which ThreadSanitizer watches everywhere.
 class Unwatched {
 public:
@@ -109,6 +120,10 @@ inline void Leaves(void *) noexcept {}
 inline void AsksFor(void *) noexcept {}
 inline void Frees(void *) noexcept {}
 inline void Reuses(void *) noexcept {}
+inline void Precedes(void *) noexcept {}
+inline void Follows(void *) noexcept {}
+inline void WillRead(void *, size_t) noexcept {}
+inline void WillWrite(void *, size_t) noexcept {}
 struct Unwatched {
     Unwatched() noexcept {}
 };

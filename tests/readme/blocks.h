@@ -27,6 +27,8 @@
 #include <weft/frame/frame_pipeline.h>
 #include <weft/frame/scratch_arena.h>
 #include <weft/frame/tagged_heap.h>
+#include <weft/graph/graph.h>
+#include <weft/graph/systems.h>
 #include <weft/hooks.h>
 #include <weft/options.h>
 #include <weft/post/post_queue.h>
@@ -140,6 +142,17 @@ extern const uint32_t kStrips;
 void Simulate(World *world);
 void FillTasks(weft::Task *tasks, Frame &frame);
 void Show(Picture *picture);
+
+// RunFrames, DeclareSolver, UpdateAll
+void PlaySounds(World *world);
+void Draw(World *world);
+void Prepare(weft::TaskScheduler *scheduler, void *world);
+void Solve(weft::TaskScheduler *scheduler, void *world);
+uint32_t IsUnsolved(weft::TaskScheduler *scheduler, const weft::GraphRun &run, void *world);
+void Finish(weft::TaskScheduler *scheduler, void *world);
+void Push(weft::TaskScheduler *scheduler, void *world);
+void Move(weft::TaskScheduler *scheduler, void *world);
+void Cull(weft::TaskScheduler *scheduler, void *world);
 
 // TraceInto
 namespace profiler {

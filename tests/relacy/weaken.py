@@ -52,6 +52,7 @@ SOURCES = [
 MODELS = {
     "source/blocking/": ("call_",),
     "source/frame/": ("frame", "tagged_", "arenas"),
+    "source/graph/": ("graph_",),
     "source/post/": ("post_",),
     "source/scheduler/find/rescue": ("group", "large", "loop_large", "meet_large", "pool_"),
     "source/sync/": ("sync_",),

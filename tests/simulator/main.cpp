@@ -89,12 +89,12 @@ int main(int argc, char **argv) {
     for (const auto models :
          {simulator::ContainerModels, simulator::SchedulerModels, simulator::FairModels,
           simulator::WaitModels,      simulator::OwnModels,       simulator::LargeModels,
-          simulator::EmbedModels,     simulator::IdleModels,      simulator::GroupModels,
-          simulator::MeetModels,      simulator::CrowdModels,     simulator::TimeModels,
-          simulator::BlockingModels,  simulator::LoopModels,      simulator::FlowModels,
-           simulator::SyncLockModels,  simulator::SyncModels,      simulator::CoroutineModels,
-           simulator::FrameModels,     simulator::FrameViewModels, simulator::DataModels,
-           simulator::PostModels,      simulator::ResultModels,    simulator::GraphModels}) {
+          simulator::EmbedModels,     simulator::GroupModels,     simulator::IdleModels,
+          simulator::MeetModels,      simulator::BlockingModels,  simulator::FrameModels,
+          simulator::FrameViewModels, simulator::CrowdModels,     simulator::TimeModels,
+          simulator::CoroutineModels, simulator::LoopModels,      simulator::FlowModels,
+          simulator::GraphModels,     simulator::DataModels,      simulator::ResultModels,
+          simulator::SyncLockModels,  simulator::SyncModels,      simulator::PostModels}) {
         for (const simulator::Model &model : models()) {
             if (untilFailure && totals.failed != 0) break;
             if (list) std::puts(model.name);

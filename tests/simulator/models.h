@@ -32,6 +32,7 @@ std::vector<Model> TimeModels();       ///< deadlines
 std::vector<Model> CoroutineModels();  ///< weft/coroutine.h
 std::vector<Model> LoopModels();       ///< algorithms/: loops and reductions
 std::vector<Model> FlowModels();       ///< algorithms/: calls, sequences, feeders, pipelines
+std::vector<Model> GraphModels();      ///< graph/
 std::vector<Model> DataModels();       ///< data/
 std::vector<Model> ResultModels();     ///< weft/data/result.h
 std::vector<Model> SyncLockModels();   ///< mutexes and semaphores

@@ -140,7 +140,7 @@ bool CallerMayWait(const TaskScheduler &scheduler, const char *call) noexcept {
 
 void ReportTo(void (*onReport)(const Report &report, void *user), void *user, ReportCode code,
               const char *hint, const char *what, ...) noexcept {
-    char text[256];
+    char text[512];
     va_list arguments;
     va_start(arguments, what);
     std::vsnprintf(text, sizeof text, what, arguments);

@@ -6,6 +6,7 @@
 #include "scheduler/api/api_checks.h"
 #include "scheduler/state/counter_ops.h"
 #include "scheduler/state/trace.h"
+#include "scheduler/state/urgency.h"
 #include "scheduler/submit/notify.h"
 #include "scheduler/submit/pending.h"
 #include "scheduler/submit/post.h"
@@ -40,13 +41,19 @@ public:
     }
 
     /// Submits tasks, which must not be skipped. Returns false after a report.
-    bool Submit(uint32_t count, const Task *tasks, const TaskOptions &options) const noexcept {
+    bool Submit(uint32_t count, const Task *tasks, const TaskOptions &options,
+                Counter *counter = nullptr) const noexcept {
         if (!MaySubmit() || !AreTasks(*m_scheduler, count, tasks, options, m_call) ||
             !IsOfNoGroup(*m_scheduler, options, m_call))
             return false;
         if (WEFT_LIKELY(m_worker != nullptr))
-            return internal::Submit(m_worker, count, tasks, nullptr, options);
-        return Post(*m_scheduler, nullptr, count, tasks, nullptr, options);
+            return internal::Submit(m_worker, count, tasks, counter, options);
+        return Post(*m_scheduler, nullptr, count, tasks, counter, options);
+    }
+    /// Returns false, after a report, if the scheduler refuses these options.
+    bool Accepts(const TaskOptions &options) const noexcept {
+        return AreTasks(*m_scheduler, 0, nullptr, options, m_call) &&
+               IsOfNoGroup(*m_scheduler, options, m_call);
     }
 
     /// Lowers the counter by 1. Returns false after a report.
@@ -60,6 +67,45 @@ private:
     Worker *const m_worker;
     std::optional<ExternalCall> m_external;
     Scheduler *m_scheduler;
+};
+
+/// For a task that does several pieces of work, one after the other, in place of a task for each
+/// piece (graph). The worker may change during a piece, but the fiber does not.
+class PiecewiseTask {
+public:
+    explicit PiecewiseTask(const TaskScheduler &scheduler) noexcept
+        : m_fiber(WorkerOf(scheduler)->current), m_level(m_fiber->level) {}
+
+    /// Returns true if each piece must be a task of its own, so that the trace shows it.
+    bool IsTraced() const noexcept { return internal::IsTraced(*m_fiber->worker->scheduler); }
+
+    /// A piece begins. `name`: for reports, as TaskOptions::name.
+    void Begin(const char *name) noexcept {
+        m_fiber->taskName.store(name, kRelaxed);  // relaxed: nothing depends on it
+        m_fiber->level = m_level;                 // the piece before may have changed its priority
+    }
+    /// A piece has ended.
+    void End() const noexcept {
+        // as in CallTask: this is a child process, and the other pieces are the parent's
+        if (WEFT_UNLIKELY(*m_fiber->worker->home == nullptr))
+            EndForkedTask(*m_fiber->worker->scheduler);
+    }
+    /// Returns false if the task should end here, because something urgent has to run first. Then
+    /// submit the next piece. One to four relaxed loads: a hint.
+    bool MayGoOn() const noexcept {
+        const Worker *worker = m_fiber->worker;
+        return NothingUrgent(*worker->scheduler, worker) ||
+               !IsUrgent(worker, m_level.ThePriority());
+    }
+    /// Submits child tasks (TaskScheduler::AddChildTasks). The arguments have been checked. Returns
+    /// false, after a report, if the worker of the options has detached.
+    bool Submit(uint32_t count, const Task *tasks, const TaskOptions &options) const noexcept {
+        return internal::Submit(m_fiber->worker, count, tasks, m_fiber->CounterOfTask(), options);
+    }
+
+private:
+    Fiber *const m_fiber;
+    const Level m_level;
 };
 
 /// Lowers a counter of weft's own for which a task or a thread waits. Returns false, after a
