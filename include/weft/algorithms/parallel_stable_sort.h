@@ -65,62 +65,19 @@ private:
         SortAlone(first, middle, !toScratch);
         SortAlone(middle, last, !toScratch);
         if (toScratch) {
-            MergeHalves(m_range, m_scratch, first, middle, last);
+            Merge(At(m_range, first), At(m_range, middle), At(m_range, middle), At(m_range, last),
+                  At(m_scratch, first));
         } else {
-            MergeHalves(m_scratch, m_range, first, middle, last);
+            Merge(At(m_scratch, first), At(m_scratch, middle), At(m_scratch, middle),
+                  At(m_scratch, last), At(m_range, first));
         }
     }
 
-    // Merges [first, middle) and [middle, last), which have the same length, or one element of
-    // difference.
+    // Two sorted parts that are being merged. At the end it moves to its place what is left of
+    // them, also if a comparison threw.
     template <class From, class To>
-    void MergeHalves(From from, To to, uint64_t first, uint64_t middle, uint64_t last) noexcept {
-        if constexpr (kIsCheap<ElementOf<It>>) {
-            bool isMerged = false;
-            m_control.Guard([&] {
-                isMerged = MergeFromBothEnds(At(from, first), At(from, middle), At(from, last),
-                                             At(to, first));
-            });
-            // An exception, or `less` is no ordering: the elements are still in `from`.
-            if (!isMerged) std::copy(At(from, first), At(from, last), At(to, first));
-        } else {
-            Merge(At(from, first), At(from, middle), At(from, middle), At(from, last),
-                  At(to, first));
-        }
-    }
-
-    // Merges the smaller half of the elements from the front, and the greater half from the back.
-    // The processor overlaps the two. Neither reads over the end of a half, because it takes no
-    // more elements than a half has. Returns false if the two do not meet.
-    template <class From, class To>
-    bool MergeFromBothEnds(From left, From middle, From last, To to) {
-        From right = middle, leftEnd = middle, rightEnd = last;
-        const std::ptrdiff_t count = last - left, steps = count / 2;
-        To toEnd = to + count;
-        for (std::ptrdiff_t i = 0; i < steps; ++i) {
-            const bool takesRight = m_less(*right, *left);
-            *to++ = takesRight ? *right : *left;
-            right += takesRight ? 1 : 0;
-            left += takesRight ? 0 : 1;
-            const bool takesLeft = m_less(*(rightEnd - 1), *(leftEnd - 1));
-            *--toEnd = takesLeft ? *(leftEnd - 1) : *(rightEnd - 1);
-            leftEnd -= takesLeft ? 1 : 0;
-            rightEnd -= takesLeft ? 0 : 1;
-        }
-        if (count % 2 != 0) {
-            const bool isLeft = left < leftEnd;
-            *to = isLeft ? *left : *right;
-            left += isLeft ? 1 : 0;
-            right += isLeft ? 0 : 1;
-        }
-        return left == leftEnd && right == rightEnd;
-    }
-
-    // What is left of two parts that are being merged. Moves it to its place at the end, also if a
-    // comparison throws.
-    template <class From, class To>
-    struct Rest {
-        ~Rest() { std::move(right, rightEnd, std::move(left, leftEnd, to)); }
+    struct Parts {
+        ~Parts() { std::move(right, rightEnd, std::move(left, leftEnd, to)); }
         From left, leftEnd, right, rightEnd;
         To to;
     };
@@ -128,25 +85,51 @@ private:
     template <class From, class To>
     void Merge(From left, From leftEnd, From right, From rightEnd, To to) noexcept {
         m_control.Guard([&] {
-            Rest<From, To> rest{left, leftEnd, right, rightEnd, to};
+            Parts<From, To> parts{left, leftEnd, right, rightEnd, to};
             if (m_control.IsStopped()) return;
             if constexpr (kIsCheap<ElementOf<It>>) {
-                while (left != leftEnd && right != rightEnd) {
-                    const bool takesRight = m_less(*right, *left);
-                    *to++ = takesRight ? *right : *left;
-                    right += takesRight ? 1 : 0;
-                    left += takesRight ? 0 : 1;
-                }
-                rest.left = left, rest.right = right, rest.to = to;
-            } else {
-                while (rest.left != leftEnd && rest.right != rightEnd) {
-                    From &next = m_less(*rest.right, *rest.left) ? rest.right : rest.left;
-                    *rest.to = std::move(*next);
-                    ++rest.to;
-                    ++next;
-                }
+                // Copies leave the elements where they are. So an exception needs no care here.
+                MergeBothEnds(left, leftEnd, right, rightEnd, to);
+                parts = {left, left, right, right, to};
+            }
+            while (parts.left != parts.leftEnd && parts.right != parts.rightEnd) {
+                From &next = m_less(*parts.right, *parts.left) ? parts.right : parts.left;
+                *parts.to = std::move(*next);
+                ++parts.to;
+                ++next;
             }
         });
+    }
+
+    // Copies the elements in their order, without a branch that depends on a comparison. Takes
+    // elements from the front and from the back, and the processor overlaps the two. As long as it
+    // takes at most half of the shorter part on each side, neither part can be used up.
+    template <class From, class To>
+    void MergeBothEnds(From left, From leftEnd, From right, From rightEnd, To to) {
+        To toEnd = to + (leftEnd - left) + (rightEnd - right);
+        while (true) {
+            std::ptrdiff_t steps = (std::min)(leftEnd - left, rightEnd - right) / 2;
+            if (steps == 0) break;
+            for (; steps != 0; --steps) {
+                const std::ptrdiff_t takesRight = m_less(*right, *left) ? -1 : 0;
+                *to = *(left + ((right - left) & takesRight));
+                ++to;
+                right -= takesRight;
+                left += 1 + takesRight;
+                const std::ptrdiff_t takesLeft = m_less(*(rightEnd - 1), *(leftEnd - 1)) ? -1 : 0;
+                leftEnd += takesLeft;
+                rightEnd -= 1 + takesLeft;
+                --toEnd;
+                *toEnd = *(rightEnd + ((leftEnd - rightEnd) & takesLeft));
+            }
+        }
+        while (left != leftEnd && right != rightEnd) {
+            From &next = m_less(*right, *left) ? right : left;
+            *to = *next;
+            ++to;
+            ++next;
+        }
+        std::copy(right, rightEnd, std::copy(left, leftEnd, to));
     }
 
     // Merges pieces of the result, on several workers (merge path: Odeh, Green, Mwassi, Shmueli,

@@ -71,10 +71,15 @@ public:
         m_scheduler.AddTasksAndWait(2, tasks, m_task);
     }
 
-    /// Calls `body(index)` for all indices below `count`. It must not throw.
+    /// Calls `body(index)` for all indices below `count`, with a scheduling point after each call.
+    /// The body must not throw.
     template <class Body>
     void ForEach(uint64_t count, Body body) noexcept {
-        ParallelFor(m_scheduler, 0, count, body, m_loop);
+        const auto each = [&](uint64_t i) {
+            body(i);
+            Breathe();
+        };
+        ParallelFor(m_scheduler, 0, count, each, m_loop);
     }
 
     /// Lets urgent work run: every wait is a scheduling point.
@@ -189,10 +194,12 @@ uint64_t Partition(It first, It last, IsLeft isLeft) {
             end += isLeft(element) ? 1 : 0;
         }
     } else {
+        // The element at `end` is looked at only once. Another answer the next time would otherwise
+        // lead out of the range.
         while (true) {
             while (end != last && isLeft(*end)) ++end;
-            while (end != last && !isLeft(*(last - 1))) --last;
-            if (end == last) break;
+            while (last - end > 1 && !isLeft(*(last - 1))) --last;
+            if (last - end < 2) break;
             std::iter_swap(end, --last);
             ++end;
         }
@@ -272,6 +279,7 @@ public:
                                : PartitionAlone(rest, isLeft);
                 });
             });
+            m_control.Breathe();
             if (m_control.IsStopped()) return;
             if (left.count != 0)
                 return m_control.Both([&] { Sort(left); }, [&] { Sort(right); });
