@@ -23,6 +23,9 @@ std::vector<bench::Row> AllRows() {
         bench::AddMutexPoolRows(rows, workers);
         bench::AddWeftLoopRows(rows, workers);
         bench::AddOneTbbLoopRows(rows, workers);
+        bench::AddWeftAlgorithmRows(rows, workers);
+        bench::AddOneTbbAlgorithmRows(rows, workers);
+        bench::AddLibstdcxxAlgorithmRows(rows, workers);
         bench::AddFrameLayerRows(rows, workers);
         bench::AddLoadedRows(rows, workers);
     }

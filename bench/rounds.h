@@ -68,6 +68,7 @@ void AddBareRows(std::vector<Row> &rows);
 void AddSerialRows(std::vector<Row> &rows);
 void AddWeftRows(std::vector<Row> &rows, uint32_t workers);
 void AddWeftLoopRows(std::vector<Row> &rows, uint32_t workers);
+void AddWeftAlgorithmRows(std::vector<Row> &rows, uint32_t workers);
 void AddLoadedRows(std::vector<Row> &rows, uint32_t workers);
 void AddMutexPoolRows(std::vector<Row> &rows, uint32_t workers);
 void AddMutexRows(std::vector<Row> &rows);
@@ -76,6 +77,8 @@ void AddPostRows(std::vector<Row> &rows);
 // These add no rows if the headers of the library were missing at compile time.
 void AddOneTbbRows(std::vector<Row> &rows, uint32_t workers);
 void AddOneTbbLoopRows(std::vector<Row> &rows, uint32_t workers);
+void AddOneTbbAlgorithmRows(std::vector<Row> &rows, uint32_t workers);
+void AddLibstdcxxAlgorithmRows(std::vector<Row> &rows, uint32_t workers);
 void AddBoostFiberRows(std::vector<Row> &rows, uint32_t workers);
 void AddOpenMpRows(std::vector<Row> &rows, uint32_t workers);
 

@@ -174,8 +174,7 @@ TEST_CASE("ParallelScan: only neighbours are joined, in order", "[parallel_scan]
             for (uint32_t i = 0; i < count; ++i) in[i] = {i, i + 1};
             ParallelInclusiveScan(scheduler, in.begin(), in.end(), out.begin(), kNothing,
                                   Concatenate{&wrong});
-            for (uint32_t i = 0; i < count; ++i)
-                wrong += out[i].first != 0 || out[i].last != i + 1;
+            for (uint32_t i = 0; i < count; ++i) wrong += out[i].first != 0 || out[i].last != i + 1;
             ParallelExclusiveScan(scheduler, in.begin(), in.end(), out.begin(), kNothing,
                                   Concatenate{&wrong});
             for (uint32_t i = 1; i < count; ++i) wrong += out[i].first != 0 || out[i].last != i;
@@ -209,9 +208,8 @@ TEST_CASE("ParallelScan: strings, large totals, other iterators", "[parallel_sca
         // The total may have another type than the elements.
         const std::vector<uint8_t> bytes(70000, 255);
         std::vector<uint32_t> sums(bytes.size());
-        const uint32_t total = ParallelInclusiveScan(scheduler, bytes.data(),
-                                                     bytes.data() + bytes.size(), sums.data(), 0u,
-                                                     std::plus<>());
+        const uint32_t total = ParallelInclusiveScan(
+            scheduler, bytes.data(), bytes.data() + bytes.size(), sums.data(), 0u, std::plus<>());
         wrong += total != 70000 * 255 || sums[69998] != 69999 * 255;
     }) == Status::Ok);
     CHECK(wrong == 0);
@@ -237,6 +235,36 @@ TEST_CASE("ParallelScan: called by attached and external threads at once", "[par
         CHECK(wrong == 0);
         CHECK(test::Faults(runner.log) == "");
     }
+}
+
+TEST_CASE("ParallelScan: urgent tasks do not wait for the end of a pass", "[parallel_scan]") {
+    constexpr uint32_t kCount = 1000000;
+    SchedulerOptions settings = test::Options(1);
+    settings.agingMilliseconds = 60000;  // an old task of the scan could come first
+    test::Runner runner(settings);
+    uint64_t joins = 0, longest = 0, submitted = 0;
+    bool isPending = false;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        auto urgent = [&](TaskScheduler *) {
+            longest = (std::max)(longest, joins - submitted);
+            isPending = false;
+        };
+        Counter counter;
+        const auto join = [&](uint64_t a, uint64_t b) {
+            if (++joins % 1000 == 0 && !isPending) {
+                isPending = true;
+                submitted = joins;
+                TaskScheduler::Current()->AddTask(MakeTask(urgent), &counter, test::kHigh);
+            }
+            return a + b;
+        };
+        const std::vector<uint64_t> in(kCount, 1);
+        std::vector<uint64_t> out(kCount);
+        ParallelInclusiveScan(scheduler, in.begin(), in.end(), out.begin(), uint64_t{0}, join);
+        scheduler.WaitForCounter(&counter);
+    }) == Status::Ok);
+    CHECK(joins > 2 * kCount - 2000);
+    CHECK(longest < kCount * 6 / 10);  // no chunk of a loop is longer than half of the loop
 }
 
 TEST_CASE("ParallelScan: after a cancellation the result is the identity", "[parallel_scan]") {

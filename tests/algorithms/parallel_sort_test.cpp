@@ -53,9 +53,9 @@ struct Drawn {
 };
 
 // Sequences that some sorts take long for, or sort wrongly.
-constexpr const char *kPatterns[] = {"random",     "few keys", "equal",    "sorted",
-                                     "reversed",   "organ",    "sawtooth", "sorted, one behind",
-                                     "median of 3"};
+constexpr const char *kPatterns[] = {"random",   "few keys",           "equal",
+                                     "sorted",   "reversed",           "organ",
+                                     "sawtooth", "sorted, one behind", "median of 3"};
 
 std::vector<uint32_t> Keys(const std::string &pattern, uint32_t count) {
     std::vector<uint32_t> keys(count);
@@ -191,8 +191,7 @@ TEST_CASE("ParallelSort: long ranges and all grains", "[parallel_sort]") {
     }
 }
 
-TEST_CASE("ParallelSort: one input has one result, with any number of workers",
-          "[parallel_sort]") {
+TEST_CASE("ParallelSort: one input has one result, with any number of workers", "[parallel_sort]") {
     const std::vector<Record> records = Records("sawtooth", 150000);
     std::vector<Record> first;
     uint32_t different = 0;
@@ -218,8 +217,7 @@ TEST_CASE("ParallelSort: one input has one result, with any number of workers",
     CHECK(std::is_sorted(first.begin(), first.end(), LessKey()));
 }
 
-TEST_CASE("ParallelSort: elements that can only be moved, large ones, a deque",
-          "[parallel_sort]") {
+TEST_CASE("ParallelSort: elements that can only be moved, large ones, a deque", "[parallel_sort]") {
     test::Runner runner(test::Options(3));
     uint32_t wrong = 0;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -347,7 +345,9 @@ TEST_CASE("ParallelSort: urgent tasks do not wait for the end of a sort", "[para
     for (const char *pattern : {"random", "sorted", "adversary"}) {
         for (Form form : kForms) {
             INFO(pattern << (form == Form::Stable ? ", stable" : ""));
-            test::Runner runner(test::Options(1));
+            SchedulerOptions options = test::Options(1);
+            options.agingMilliseconds = 60000;  // an old task of the sort could come first
+            test::Runner runner(options);
             uint64_t compared = 0, longest = 0, submitted = 0;
             bool isPending = false;
             CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -404,8 +404,7 @@ TEST_CASE("ParallelSort: a comparison that throws is reported, and no element is
                         };
                     };
                     std::vector<Record> records = all;
-                    const bool isSorted =
-                        SortWith(form, scheduler, records, throwing(LessKey()));
+                    const bool isSorted = SortWith(form, scheduler, records, throwing(LessKey()));
                     throws += compared >= at;
                     wrong += isSorted != (compared < at);
                     const auto byIndex = [](const Record &a, const Record &b) {
@@ -416,8 +415,8 @@ TEST_CASE("ParallelSort: a comparison that throws is reported, and no element is
 
                     compared = 0;
                     std::vector<Owned> owned = Owneds("random", 80000);
-                    wrong += SortWith(form, scheduler, owned, throwing(LessOwned())) !=
-                             (compared < at);
+                    wrong +=
+                        SortWith(form, scheduler, owned, throwing(LessOwned())) != (compared < at);
                     throws += compared >= at;
                     wrong += Sorted(ValuesOf(owned)) != Sorted(Keys("random", 80000));
                 }
@@ -467,9 +466,8 @@ TEST_CASE("ParallelSort: a comparison that is no order loses no element", "[para
                     SortWith(form, scheduler, cheap, answer);
                     wrong += Sorted(cheap) != Sorted(keys);
                     std::vector<Owned> owned = Owneds("random", count);
-                    SortWith(form, scheduler, owned, [&](const Owned &a, const Owned &b) {
-                        return answer(*a, *b);
-                    });
+                    SortWith(form, scheduler, owned,
+                             [&](const Owned &a, const Owned &b) { return answer(*a, *b); });
                     wrong += Sorted(ValuesOf(owned)) != Sorted(keys);
                 }
             }

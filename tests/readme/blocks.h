@@ -5,6 +5,11 @@
 #include <weft/algorithms/loop.h>
 #include <weft/algorithms/parallel_for.h>
 #include <weft/algorithms/parallel_reduce.h>
+#include <weft/algorithms/parallel_scan.h>
+#include <weft/algorithms/parallel_sort.h>
+#include <weft/algorithms/parallel_sort_by_key.h>
+#include <weft/algorithms/parallel_stable_sort.h>
+#include <weft/algorithms/sort.h>
 #include <weft/blocking/blocking_calls.h>
 #include <weft/closure.h>
 #include <weft/coroutine.h>
@@ -102,6 +107,12 @@ struct Image {
     void Blur(const weft::Tile<int> &tile);
 };
 void Sort(std::vector<Particle> &particles, size_t first, size_t last);
+
+// SortDraws
+struct DrawCall {
+    uint32_t key;
+    float depth;
+};
 
 // Loop, which has Frame itself
 struct World {};

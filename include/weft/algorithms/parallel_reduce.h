@@ -32,8 +32,7 @@ public:
     // few that a block of a thousand trivial indices costs more than its result. Together the
     // results are small compared to a stack.
     static constexpr size_t kBytes = 8192;
-    static constexpr uint64_t kMax =
-        (std::min)(kMost, kBytes / sizeof(std::optional<Result>));
+    static constexpr uint64_t kMax = (std::min)(kMost, kBytes / sizeof(std::optional<Result>));
     static_assert(kMax >= 8,
                   "weft: the result is too large for a stack; reduce pointers or vectors");
 

@@ -57,8 +57,7 @@ private:
                 if (!m_control.IsStopped())
                     SortByInsertion(At(m_range, first), At(m_range, last), m_less);
             });
-            if (toScratch)
-                std::move(At(m_range, first), At(m_range, last), At(m_scratch, first));
+            if (toScratch) std::move(At(m_range, first), At(m_range, last), At(m_scratch, first));
             return;
         }
         const uint64_t middle = first + (last - first) / 2;
@@ -150,8 +149,7 @@ private:
             before[i] = (std::max)(before[i - 1], place > rights ? place - rights : 0);
             m_control.Guard([&] {
                 if (m_control.IsStopped()) return;
-                const uint64_t most =
-                    (std::min)(lefts, before[i - 1] + (place - placeOf(i - 1)));
+                const uint64_t most = (std::min)(lefts, before[i - 1] + (place - placeOf(i - 1)));
                 before[i] = LeftsBefore(At(from, first), At(from, middle), place, before[i], most);
             });
         }
@@ -204,7 +202,7 @@ bool ParallelStableSort(TaskScheduler &scheduler, It first, It last, Scratch scr
         const uint64_t count = static_cast<uint64_t>(last - first);
         if (count < 2) return;
         internal::MergeSort<It, Scratch, std::remove_reference_t<Less>> sort(control, first,
-                                                                              scratch, less);
+                                                                             scratch, less);
         sort.Sort(0, count, false);
     });
 }

@@ -281,8 +281,7 @@ public:
             });
             m_control.Breathe();
             if (m_control.IsStopped()) return;
-            if (left.count != 0)
-                return m_control.Both([&] { Sort(left); }, [&] { Sort(right); });
+            if (left.count != 0) return m_control.Both([&] { Sort(left); }, [&] { Sort(right); });
             range = right;
         }
     }
@@ -328,9 +327,8 @@ private:
             if (range.failed >= m_maxFailed)
                 return SortByHeap(m_control, At(m_all, range.first), range.count, m_less);
             QuickRange left{}, right{};
-            Split(range, left, right, [&](QuickRange rest, auto isLeft) {
-                return PartitionAlone(rest, isLeft);
-            });
+            Split(range, left, right,
+                  [&](QuickRange rest, auto isLeft) { return PartitionAlone(rest, isLeft); });
             // The shorter side first: so the stack does not become deep.
             const bool leftIsShorter = left.count < right.count;
             SortAlone(leftIsShorter ? left : right);

@@ -1,0 +1,124 @@
+// Workloads of sorts and scans, written once for all systems. Besides Run (workloads.h) a system
+// has these members:
+//
+//     template <class Element, class Less>
+//     static void Sort(std::vector<Element> &elements, Less less);   // or not
+//     template <class Element, class Less>
+//     static void StableSort(std::vector<Element> &elements, std::vector<Element> &scratch,
+//                            Less less);                             // or not
+//     template <class Element, class Key>
+//     static void SortByKey(std::vector<Element> &elements, std::vector<Element> &scratch,
+//                           Key key);                                // or not
+//     static float Scan(const std::vector<float> &from, std::vector<float> &to);
+//
+// A cost is in nanoseconds for each element.
+#pragma once
+
+#include "workloads.h"
+
+namespace bench {
+
+/// A draw call, sorted by its key.
+struct DrawCall {
+    uint32_t key, mesh, material, instance;
+    bool operator==(const DrawCall &other) const {
+        return key == other.key && mesh == other.mesh && material == other.material &&
+               instance == other.instance;
+    }
+};
+
+enum class SortForm { Unstable, Stable, ByKey };
+
+template <class System>
+class AlgorithmWorkloads {
+public:
+    template <SortForm kForm>
+    static double SortNumbers(uint32_t workers, uint32_t count) {
+        std::vector<uint32_t> numbers(count);
+        for (uint32_t i = 0; i < count; ++i) numbers[i] = static_cast<uint32_t>(Mix(i + 1));
+        return Sorted<kForm>(workers, numbers, [](uint32_t number) { return number; });
+    }
+
+    template <SortForm kForm>
+    static double SortDraws(uint32_t workers, uint32_t count) {
+        std::vector<DrawCall> draws(count);
+        for (uint32_t i = 0; i < count; ++i)
+            draws[i] = {static_cast<uint32_t>(Mix(i + 1)), i, ~i, i / 2};
+        return Sorted<kForm>(workers, draws, [](const DrawCall &draw) { return draw.key; });
+    }
+
+    static double SumsOf(uint32_t workers, uint32_t count) {
+        // Whole numbers whose sums have at most 24 bits: so they are exact in any order.
+        std::vector<float> from(count), to(count), expected(count);
+        float sum = 0;
+        for (uint32_t i = 0; i < count; ++i)
+            expected[i] = sum += from[i] = static_cast<float>(i % 16);
+        double cost = 0;
+        System::Run(workers, [&] {
+            cost = MedianOf([&] {
+                const Clock::time_point begin = Clock::now();
+                if (System::Scan(from, to) != sum) Wrong("scan");
+                return Since(begin) / count;
+            });
+        });
+        if (to != expected) Wrong("scan");
+        return cost;
+    }
+
+private:
+    // Other programs may use the machine now and then.
+    template <class Once>
+    static double MedianOf(Once once) {
+        once();
+        std::vector<double> samples;
+        while (samples.size() < 7) samples.push_back(once());
+        return Median(std::move(samples));
+    }
+
+    template <SortForm kForm, class Element, class Key>
+    static double Sorted(uint32_t workers, const std::vector<Element> &elements, Key key) {
+        const auto less = [key](const Element &a, const Element &b) { return key(a) < key(b); };
+        std::vector<Element> own, scratch(elements.size()), expected(elements);
+        std::stable_sort(expected.begin(), expected.end(), less);
+        double cost = 0;
+        System::Run(workers, [&] {
+            cost = MedianOf([&] {
+                own = elements;
+                const Clock::time_point begin = Clock::now();
+                if constexpr (kForm == SortForm::Unstable) System::Sort(own, less);
+                if constexpr (kForm == SortForm::Stable) System::StableSort(own, scratch, less);
+                if constexpr (kForm == SortForm::ByKey) System::SortByKey(own, scratch, key);
+                return Since(begin) / static_cast<double>(elements.size());
+            });
+        });
+        if (own != expected) Wrong("sort");  // all keys differ
+        return cost;
+    }
+};
+
+/// Adds the rows of the sorts that the system has.
+template <class System, SortForm... kForms>
+void AddAlgorithmWorkloads(std::vector<Row> &rows, uint32_t workers,
+                           const char *name = System::kName) {
+    using All = AlgorithmWorkloads<System>;
+    const auto add = [&](const std::string &workload, auto measure) {
+        rows.push_back({workload, name, workers, "ns", measure, {}});
+    };
+    const auto addSorts = [&](const std::string &sort, auto form) {
+        constexpr SortForm kForm = decltype(form)::value;
+        add(sort + "_1000000", [=] { return All::template SortNumbers<kForm>(workers, 1000000); });
+        add(sort + "_draws_100000",
+            [=] { return All::template SortDraws<kForm>(workers, 100000); });
+        add(sort + "_draws_1000", [=] { return All::template SortDraws<kForm>(workers, 1000); });
+    };
+    const auto nameOf = [](SortForm form) {
+        return form == SortForm::Unstable ? "sort"
+               : form == SortForm::Stable ? "stable_sort"
+                                          : "sort_by_key";
+    };
+    (addSorts(nameOf(kForms), std::integral_constant<SortForm, kForms>()), ...);
+    for (uint32_t count : {1000u, 100000u, 1000000u})
+        add("scan_" + std::to_string(count), [=] { return All::SumsOf(workers, count); });
+}
+
+}  // namespace bench
