@@ -365,7 +365,8 @@ private:
         uint64_t wrong = 0;
         for (uint64_t i = 0; i < blocks; ++i) wrong += wrongBefore(i).Length();
         m_control.ForEach((wrong + kBlock - 1) / kBlock, [&](uint64_t chunk) {
-            Walk before(wrongBefore, chunk * kBlock), behind(wrongBehind, chunk * kBlock);
+            Walk<decltype(wrongBefore)> before(wrongBefore, chunk * kBlock);
+            Walk<decltype(wrongBehind)> behind(wrongBehind, chunk * kBlock);
             uint64_t todo = (std::min)(kBlock, wrong - chunk * kBlock);
             while (todo != 0) {
                 const uint64_t step = (std::min)({todo, before.Here(), behind.Here()});
