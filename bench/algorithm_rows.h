@@ -44,16 +44,19 @@ class AlgorithmWorkloads {
 public:
     template <SortForm kForm>
     static double SortNumbers(uint32_t workers, uint32_t count) {
-        std::vector<uint32_t> numbers(count);
-        for (uint32_t i = 0; i < count; ++i) numbers[i] = KeyOf(i);
-        return Sorted<kForm>(workers, numbers, [](uint32_t number) { return number; });
+        return Sorted<kForm>(
+            workers, count, [](uint32_t i) { return KeyOf(i); },
+            [](uint32_t number) { return number; });
     }
 
     template <SortForm kForm>
     static double SortDraws(uint32_t workers, uint32_t count) {
-        std::vector<DrawCall> draws(count);
-        for (uint32_t i = 0; i < count; ++i) draws[i] = {KeyOf(i), i, ~i, i / 2};
-        return Sorted<kForm>(workers, draws, [](const DrawCall &draw) { return draw.key; });
+        return Sorted<kForm>(
+            workers, count,
+            [](uint32_t i) {
+                return DrawCall{KeyOf(i), i, ~i, i / 2};
+            },
+            [](const DrawCall &draw) { return draw.key; });
     }
 
     static double SumsOf(uint32_t workers, uint32_t count) {
@@ -84,22 +87,27 @@ private:
         return Median(std::move(samples));
     }
 
-    template <SortForm kForm, class Element, class Key>
-    static double Sorted(uint32_t workers, const std::vector<Element> &elements, Key key) {
+    // Sorts other elements each time: the processor would learn the branches of a short sort.
+    template <SortForm kForm, class Value, class Key>
+    static double Sorted(uint32_t workers, uint32_t count, Value value, Key key) {
+        using Element = decltype(value(0u));
         const auto less = [key](const Element &a, const Element &b) { return key(a) < key(b); };
-        std::vector<Element> own, scratch(elements.size()), expected(elements);
-        std::stable_sort(expected.begin(), expected.end(), less);
+        std::vector<Element> own(count), scratch(count);
+        uint32_t next = 0;
         double cost = 0;
         System::Run(workers, [&] {
             cost = MedianOf([&] {
-                own = elements;
+                for (Element &element : own) element = value(next++);
                 const Clock::time_point begin = Clock::now();
                 if constexpr (kForm == SortForm::Unstable) System::Sort(own, less);
                 if constexpr (kForm == SortForm::Stable) System::StableSort(own, scratch, less);
                 if constexpr (kForm == SortForm::ByKey) System::SortByKey(own, scratch, key);
-                return Since(begin) / static_cast<double>(elements.size());
+                return Since(begin) / count;
             });
         });
+        std::vector<Element> expected(count);
+        for (uint32_t i = 0; i < count; ++i) expected[i] = value(next - count + i);
+        std::sort(expected.begin(), expected.end(), less);
         if (own != expected) Wrong("sort");
         return cost;
     }
