@@ -7,6 +7,7 @@
 #include "weft/data/exception_collector.h"
 
 #include <cstddef>
+#include <cstring>
 #include <iterator>
 #include <memory>
 #include <type_traits>
@@ -180,6 +181,19 @@ void SortByHeap(SortControl &control, It first, uint64_t count, Less &less) {
     }
 }
 
+/// Exchanges two elements that are trivially copyable, or leaves one as it is if it is both. It
+/// copies them as bytes. If it copied them member by member, the processor would stall when it
+/// loads in one piece what was stored in several.
+template <class Element>
+void SwapBytes(Element &a, Element &b) noexcept {
+    void *const first = std::addressof(a), *const second = std::addressof(b);
+    unsigned char bytes[2][sizeof(Element)];
+    std::memcpy(bytes[0], first, sizeof(Element));
+    std::memcpy(bytes[1], second, sizeof(Element));
+    std::memcpy(first, bytes[1], sizeof(Element));
+    std::memcpy(second, bytes[0], sizeof(Element));
+}
+
 /// Moves the elements for which `isLeft` holds to the front, and returns how many these are.
 template <class It, class IsLeft>
 uint64_t Partition(It first, It last, IsLeft isLeft) {
@@ -188,10 +202,9 @@ uint64_t Partition(It first, It last, IsLeft isLeft) {
         // Lomuto's partition, without a branch: each element changes places with the first one
         // that stays right.
         for (It next = first; next != last; ++next) {
-            const ElementOf<It> element = *next;
-            *next = *end;
-            *end = element;
-            end += isLeft(element) ? 1 : 0;
+            const std::ptrdiff_t step = isLeft(*next) ? 1 : 0;
+            SwapBytes(*next, *end);
+            end += step;
         }
     } else {
         // The element at `end` is looked at only once. Another answer the next time would otherwise
