@@ -520,7 +520,7 @@ TEST_CASE("ParallelSort: a cancelled sort ends early and loses no element", "[pa
         wrong += calls > 1300000;  // of 2,400,000 for the four digits
     }) == Status::Ok);
     CHECK(wrong == 0);
-    CHECK(most < 70000);  // the rest of what both workers were at
+    CHECK(most < 140000);  // what both workers were at: a pass through 65,536 elements each
 }
 
 TEST_CASE("ParallelSort: called by attached and external threads at once", "[parallel_sort]") {
