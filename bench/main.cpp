@@ -29,6 +29,9 @@ std::vector<bench::Row> AllRows() {
         bench::AddOneTbbFlowRows(rows, workers);
         bench::AddWeftGraphRows(rows, workers);
         bench::AddOneTbbGraphRows(rows, workers);
+        bench::AddWeftAlgorithmRows(rows, workers);
+        bench::AddOneTbbAlgorithmRows(rows, workers);
+        bench::AddLibstdcxxAlgorithmRows(rows, workers);
         bench::AddFrameLayerRows(rows, workers);
         bench::AddLoadedRows(rows, workers);
     }

@@ -72,6 +72,7 @@ void AddCRows(std::vector<Row> &rows, uint32_t workers);
 void AddResultRows(std::vector<Row> &rows, uint32_t workers);
 void AddWeftFlowRows(std::vector<Row> &rows, uint32_t workers);
 void AddWeftGraphRows(std::vector<Row> &rows, uint32_t workers);
+void AddWeftAlgorithmRows(std::vector<Row> &rows, uint32_t workers);
 void AddLoadedRows(std::vector<Row> &rows, uint32_t workers);
 void AddMutexPoolRows(std::vector<Row> &rows, uint32_t workers);
 void AddMutexRows(std::vector<Row> &rows);
@@ -82,6 +83,8 @@ void AddOneTbbRows(std::vector<Row> &rows, uint32_t workers);
 void AddOneTbbLoopRows(std::vector<Row> &rows, uint32_t workers);
 void AddOneTbbFlowRows(std::vector<Row> &rows, uint32_t workers);
 void AddOneTbbGraphRows(std::vector<Row> &rows, uint32_t workers);
+void AddOneTbbAlgorithmRows(std::vector<Row> &rows, uint32_t workers);
+void AddLibstdcxxAlgorithmRows(std::vector<Row> &rows, uint32_t workers);
 void AddBoostFiberRows(std::vector<Row> &rows, uint32_t workers);
 void AddOpenMpRows(std::vector<Row> &rows, uint32_t workers);
 

@@ -8,6 +8,11 @@
 #include <weft/algorithms/parallel_invoke.h>
 #include <weft/algorithms/parallel_pipeline.h>
 #include <weft/algorithms/parallel_reduce.h>
+#include <weft/algorithms/parallel_scan.h>
+#include <weft/algorithms/parallel_sort.h>
+#include <weft/algorithms/parallel_sort_by_key.h>
+#include <weft/algorithms/parallel_stable_sort.h>
+#include <weft/algorithms/sort.h>
 #include <weft/blocking/blocking_calls.h>
 #include <weft/closure.h>
 #include <weft/coroutine.h>
@@ -133,6 +138,11 @@ struct SoundWriter {
     void Write(const std::string &name, const std::vector<short> &samples);
 };
 void Resample(std::vector<short> &samples);
+// SortDraws
+struct DrawCall {
+    uint32_t key;
+    float depth;
+};
 
 // Loop, which has Frame itself
 struct World {};

@@ -24,16 +24,15 @@ namespace weft {
 
 namespace internal {
 
-/// The results of the blocks of a range, in the order of the blocks.
-template <class Result>
+/// The results of the blocks of a range, in the order of the blocks. There are at most `kMost`.
+template <class Result, size_t kMost = 256>
 class BlockResults {
 public:
     // There are enough blocks that workers do not wait for each other's last block. There are so
     // few that a block of a thousand trivial indices costs more than its result. Together the
     // results are small compared to a stack.
     static constexpr size_t kBytes = 8192;
-    static constexpr uint64_t kMax =
-        (std::min)(size_t{256}, kBytes / sizeof(std::optional<Result>));
+    static constexpr uint64_t kMax = (std::min)(kMost, kBytes / sizeof(std::optional<Result>));
     static_assert(kMax >= 8,
                   "weft: the result is too large for a stack; reduce pointers or vectors");
 
