@@ -80,6 +80,9 @@ bool HasRequest();
 weft::Task OldestRequest();
 void DropOldestRequest();
 
+// Unload
+void CloseLibrary(void *library);
+
 // LoaderThread
 void ReadFile();
 
