@@ -301,12 +301,12 @@ void Arenas() {
     Check(pool.BlocksInUse() == 0, "a block was lost");
 }
 
-// A thread adds tasks to a queue and may cancel it, while a task begins a frame after the other.
-// Each task must run once, or be dropped. A frame that begins with tasks in the queue must begin
-// one of them. At the end the queue is gone at once. Shows runners that are lost between two
-// frames, two runners with the same task, and accesses after the end of the queue.
+// A thread adds tasks to a queue and may cancel it, while a task or a thread begins one frame after
+// the other. Each task must run once, or be dropped. A frame that begins with tasks in the queue
+// must begin one of them. At the end the queue is gone at once. Shows runners that are lost between
+// two frames, two runners with the same task, and accesses after the end of the queue.
 void Budgets() {
-    constexpr uint32_t kTasks = 4;
+    constexpr uint32_t kTasks = 6;
     struct Item {
         Cell added;
         uint32_t ran = 0;
@@ -315,9 +315,9 @@ void Budgets() {
     SchedulerOptions options = Options(1 + Random(3), 4 + Random(3), 1);
     options.onReport = OnlyThese<ReportCode::Stalled>;  // all may wait for the thread
     TaskScheduler scheduler(options);
-    Task slots[2];
+    Task slots[3];
     alignas(BudgetedQueue) unsigned char storage[sizeof(BudgetedQueue)];
-    BudgetedQueue *queue = new (storage) BudgetedQueue(scheduler, 2, slots);
+    BudgetedQueue *queue = new (storage) BudgetedQueue(scheduler, 3, slots);
     uint32_t added = 0;
     const auto run = [](TaskScheduler *running, void *arg) {
         Item &item = *static_cast<Item *>(arg);
@@ -344,11 +344,19 @@ void Budgets() {
         Check(queue->BegunCount() > before || !hasTask || cancels,
               "a frame with time begins no task");
     };
+    const uint32_t pause = Random(2) * 40;
     auto frames = [&](TaskScheduler *) {
-        for (uint32_t i = 0; i < 3; ++i) frame(1 + Random(2), Random(2) != 0);
+        for (uint32_t i = 0; i < 8; ++i) {
+            frame(1 + Random(2), Random(2) != 0);
+            for (uint32_t steps = Random(pause + 1); steps != 0; --steps) Linger();
+        }
     };
     const Task task = MakeTask(frames);
-    scheduler.AddTasksAndWait(1, &task);
+    if (Random(2) != 0) {
+        scheduler.AddTasksAndWait(1, &task);
+    } else {
+        frames(&scheduler);
+    }
     thread.Join();
     while (queue->QueuedCount() != 0) frame(2, true);
     if (cancels) queue->Wait();
