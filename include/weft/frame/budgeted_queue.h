@@ -27,13 +27,15 @@ inline constexpr TaskOptions kBudgetedTasks{Priority::Low, StackClass::Small, kA
 /// A queue of tasks that begin in the order in which they were added, as long as the current frame
 /// has time for them. Tasks that are left wait for the next frame.
 ///
-/// Budget rule: a task begins if the time that the queue's tasks have used in this frame is less
-/// than the budget, and if it is the first one of the frame, in any case. Time is elapsed time,
-/// from the begin of a task to its end. So it includes the waits of the task, and the time in which
-/// the system runs another thread. The time of several runners adds up. So a frame exceeds its
-/// budget by at most one task for each runner. If a task goes on in the next frame, its time in
-/// that frame counts there, and its runner begins the next task after it. Child tasks
-/// (AddChildTasks) use no budget.
+/// Budget rule: the first task of a frame begins in any case. A later one begins if the time that
+/// tasks of the queue have used in this frame is less than the budget. Time is elapsed time, from
+/// the begin of a task to its end. So it includes the waits of the task, and the time in which the
+/// system runs another thread. The time of several runners adds up. So a frame exceeds its budget
+/// by at most one task for each runner.
+///
+/// If a task goes on in the next frame, its time in that frame counts there, and its runner begins
+/// the next task after it. If it has used up the budget of that frame, one more task begins all the
+/// same. Child tasks (AddChildTasks) use no budget.
 ///
 /// In each frame with a budget above zero at least one task begins, if a runner is free of the task
 /// of an earlier frame before the frame ends. With a budget of zero none begins.
