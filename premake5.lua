@@ -347,7 +347,25 @@ for _, folder in ipairs(os.matchdirs("samples/*")) do
         end
         if name == "frame_loop" then linkPng() end
         if name == "coroutines" then buildoptions { isMsvc and "/std:c++20" or "-std=c++20" } end
+        if name == "hot_reload" then
+            removefiles { folder .. "/module/**" }
+            dependson { "hot_reload_1", "hot_reload_2" }
+            filter "system:linux"
+                links { "dl" }
+            filter {}
+        end
     end
+end
+
+for version = 1, 2 do -- the modules that samples/hot_reload loads
+    project("hot_reload_" .. version)
+        kind "SharedLib"
+        files { "samples/hot_reload/module/*.cpp" }
+        includedirs { "include", "samples" }
+        defines { "VERSION=" .. version }
+        flags { "NoImportLib" }
+        targetprefix ""
+        targetextension ".module"
 end
 
 -- Builds objects again when the flags in their makefile change.

@@ -22,12 +22,14 @@
 #include <weft/data/fiber_local.h>
 #include <weft/data/padded_array.h>
 #include <weft/data/result.h>
+#include <weft/data/task_group.h>
 #include <weft/data/worker_local.h>
 #include <weft/deferred.h>
 #include <weft/describe_fault.h>
 #include <weft/export.h>
 #include <weft/external_work.h>
 #include <weft/frame/block_pool.h>
+#include <weft/frame/budgeted_queue.h>
 #include <weft/frame/frame_params.h>
 #include <weft/frame/frame_pipeline.h>
 #include <weft/frame/scratch_arena.h>
@@ -36,6 +38,7 @@
 #include <weft/graph/systems.h>
 #include <weft/hooks.h>
 #include <weft/options.h>
+#include <weft/periodic_task.h>
 #include <weft/post/post_queue.h>
 #include <weft/post/posted_job.h>
 #include <weft/report.h>
@@ -62,6 +65,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <exception>
 #include <functional>
 #include <list>
 #include <mutex>
@@ -78,6 +82,18 @@ weft::Task LinkTask();
 weft::Task HurryTask();
 void ShowOldTextures();
 weft::Counter *NewCounter();
+
+// PlayLevel
+bool IsLevelOver();
+void RunFrame(weft::TaskScheduler *scheduler);
+void ShowError(std::exception_ptr error);
+weft::Task HintTask();
+bool HasRequest();
+weft::Task OldestRequest();
+void DropOldestRequest();
+
+// Unload
+void CloseLibrary(void *library);
 
 // LoaderThread
 void ReadFile();

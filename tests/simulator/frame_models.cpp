@@ -2,6 +2,7 @@
 // free.
 #include "simulator/model_support.h"
 #include "simulator/models.h"
+#include "weft/frame/budgeted_queue.h"
 #include "weft/frame/frame_pipeline.h"
 #include "weft/frame/scratch_arena.h"
 #include "weft/frame/tagged_heap.h"
@@ -300,6 +301,78 @@ void Arenas() {
     Check(pool.BlocksInUse() == 0, "a block was lost");
 }
 
+// A thread adds tasks to a queue and may cancel it, while a task or a thread begins one frame after
+// the other. Each task must run once, or be dropped. A frame that begins with tasks in the queue
+// must begin one of them. At the end the queue is gone at once. Shows runners that are lost between
+// two frames, two runners with the same task, and accesses after the end of the queue.
+void Budgets() {
+    constexpr uint32_t kTasks = 6;
+    struct Item {
+        Cell added;
+        uint32_t ran = 0;
+    } items[kTasks];
+    const bool cancels = Random(3) == 0;
+    SchedulerOptions options = Options(1 + Random(3), 4 + Random(3), 1);
+    options.onReport = OnlyThese<ReportCode::Stalled>;  // all may wait for the thread
+    TaskScheduler scheduler(options);
+    Task slots[3];
+    alignas(BudgetedQueue) unsigned char storage[sizeof(BudgetedQueue)];
+    BudgetedQueue *queue = new (storage) BudgetedQueue(scheduler, 3, slots);
+    uint32_t added = 0;
+    const auto run = [](TaskScheduler *running, void *arg) {
+        Item &item = *static_cast<Item *>(arg);
+        Check(item.added.Get() == 1, "a task does not see what was written before Add");
+        ++item.ran;
+        if (Random(3) == 0) running->Yield();
+    };
+    HostThread thread([&] {
+        for (Item &item : items) {
+            item.added.Set(1);
+            if (Random(4) != 0) added += queue->Add({run, &item});
+        }
+        if (cancels) queue->Cancel();
+    });
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    thread.Start();
+    auto frame = [&](uint32_t runners, bool waits) {
+        const uint64_t before = queue->BegunCount();
+        const bool hasTask = queue->QueuedCount() != 0;
+        // of 1 ns: only the first task begins
+        queue->BeginFrame(Random(2) != 0 ? Clock::duration::max() : Clock::duration(1), runners);
+        if (!waits) return;
+        queue->Wait();
+        Check(queue->BegunCount() > before || !hasTask || cancels,
+              "a frame with time begins no task");
+    };
+    const uint32_t pause = Random(2) * 40;
+    auto frames = [&](TaskScheduler *) {
+        for (uint32_t i = 0; i < 8; ++i) {
+            frame(1 + Random(2), Random(2) != 0);
+            for (uint32_t steps = Random(pause + 1); steps != 0; --steps) Linger();
+        }
+    };
+    const Task task = MakeTask(frames);
+    if (Random(2) != 0) {
+        scheduler.AddTasksAndWait(1, &task);
+    } else {
+        frames(&scheduler);
+    }
+    thread.Join();
+    while (queue->QueuedCount() != 0) frame(2, true);
+    if (cancels) queue->Wait();
+    const uint32_t dropped = queue->DroppedCount();
+    queue->~BudgetedQueue();
+    MarkDead(storage, sizeof storage);
+    uint32_t ran = 0;
+    for (const Item &item : items) {
+        Check(item.ran <= 1, "a task ran twice");
+        ran += item.ran;
+    }
+    Check(ran + dropped == added, "a task was lost");
+    Check(cancels || dropped == 0, "a task was dropped");
+    scheduler.Stop();
+}
+
 }  // namespace
 
 std::vector<Model> FrameModels() {
@@ -314,6 +387,7 @@ std::vector<Model> FrameModels() {
         {"tagged_frames", "the last stage of a frame frees what its stages allocated",
          TaggedFrames},
         {"arenas", "tasks with arenas wait", Arenas},
+        {"budgets", "a thread adds tasks to a queue with a budget while frames begin", Budgets},
     };
 }
 
