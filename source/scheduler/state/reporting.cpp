@@ -180,3 +180,45 @@ void BrokenInvariant(const Scheduler &scheduler, const char *name) noexcept {
 }
 
 }  // namespace weft::internal
+
+namespace weft {
+
+// Without a default, so that the compiler warns of a code that has no name here.
+const char *NameOf(ReportCode code) noexcept {
+#define WEFT_NAME(code) \
+    case ReportCode::code: return #code
+    switch (code) {
+        WEFT_NAME(NullTask);
+        WEFT_NAME(NullCounter);
+        WEFT_NAME(BadOption);
+        WEFT_NAME(NotRunning);
+        WEFT_NAME(RunEnding);
+        WEFT_NAME(EndDelayed);
+        WEFT_NAME(NotAWorker);
+        WEFT_NAME(WrongThread);
+        WEFT_NAME(InHook);
+        WEFT_NAME(LeftAttached);
+        WEFT_NAME(Forked);
+        WEFT_NAME(StackOverflow);
+        WEFT_NAME(DestroyedInUse);
+        WEFT_NAME(NoWorkers);
+        WEFT_NAME(CounterUnderflow);
+        WEFT_NAME(CounterOverflow);
+        WEFT_NAME(WrongScheduler);
+        WEFT_NAME(TaskThrew);
+        WEFT_NAME(FloatingPointState);
+        WEFT_NAME(OutOfSmallFibers);
+        WEFT_NAME(OutOfLargeFibers);
+        WEFT_NAME(Stalled);
+        WEFT_NAME(OutOfMemory);
+        WEFT_NAME(MemoryInUse);
+        WEFT_NAME(MemoryLeaked);
+        WEFT_NAME(BrokenInvariant);
+        WEFT_NAME(NoProgress);
+        WEFT_NAME(WaitInScope);
+    }
+#undef WEFT_NAME
+    return "unknown";
+}
+
+}  // namespace weft
