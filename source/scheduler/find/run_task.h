@@ -9,6 +9,8 @@
 #include "scheduler/state/trace.h"
 #include "scheduler/submit/pending.h"
 
+#include <exception>
+
 namespace weft::internal {
 
 // Sets what the fiber runs while this object lives: the task's name, for reports (relaxed: nothing
@@ -49,12 +51,10 @@ inline void CallTask(Fiber *self, TaskScheduler *taskScheduler, const Task &task
 #if defined(__cpp_exceptions) || defined(_CPPUNWIND)
     try {
         task.function(taskScheduler, task.arg);
+    } catch (const std::exception &exception) {
+        ReportThrown(*self->worker->scheduler, exception.what());
     } catch (...) {
-        ReportMistake(
-            self->worker->scheduler->options, ReportCode::TaskThrew,
-            "Catch it inside the task, and keep it (std::current_exception) where the waiter "
-            "finds it.",
-            "an exception left the task; the task counts as finished");
+        ReportThrown(*self->worker->scheduler, "not a std::exception");
     }
 #else
     task.function(taskScheduler, task.arg);

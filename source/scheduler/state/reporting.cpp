@@ -134,6 +134,13 @@ void ReportWrongScheduler(const Scheduler &scheduler, const char *call,
                   static_cast<const void *>(&counter));
 }
 
+void ReportThrown(const Scheduler &scheduler, const char *what) noexcept {
+    ReportMistake(scheduler.options, ReportCode::TaskThrew,
+                  "Catch it inside the task, and keep it (std::current_exception) where the waiter "
+                  "finds it.",
+                  "an exception left the task: %.200s; the task counts as finished", what);
+}
+
 void ReportForked(const SchedulerOptions &options, const char *call) noexcept {
     ReportMistake(
         options, ReportCode::Forked, "In a child process make a new TaskScheduler, or call exec.",

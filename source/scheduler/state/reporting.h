@@ -50,6 +50,10 @@ bool WasReported(const Scheduler &scheduler, ReportCode code) noexcept;
 void ReportWrongScheduler(const Scheduler &scheduler, const char *call,
                           const Counter &counter) noexcept;
 
+/// Reports that an exception has left a task. `what`: what the exception says; up to 200 bytes of it
+/// are reported.
+void ReportThrown(const Scheduler &scheduler, const char *what) noexcept;
+
 /// Reports a call in a child process. Only the thread that forked exists there.
 void ReportForked(const SchedulerOptions &options, const char *call) noexcept;
 
