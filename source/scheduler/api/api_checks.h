@@ -27,14 +27,17 @@ inline Worker *WorkerOf(const TaskScheduler &taskScheduler) noexcept {
     return worker != nullptr && *worker->home == &taskScheduler ? worker : nullptr;
 }
 
-// Returns true if the thread is a worker of this scheduler. A thread can be a worker of several
-// schedulers, nested in each other. WorkerOf only sees the innermost one; this function checks all
-// of them. Slow.
-inline bool IsWorkerOf(const TaskScheduler &taskScheduler) noexcept {
+// Returns the calling thread's worker of this scheduler, or null. A thread can be a worker of
+// several schedulers, nested in each other. WorkerOf only sees the innermost one; this function
+// checks all of them. Slow.
+inline const Worker *AnyWorkerOf(const TaskScheduler &taskScheduler) noexcept {
     const Worker *worker = internal::CurrentWorker();
     while (worker != nullptr && *worker->home != &taskScheduler)
         worker = static_cast<const Worker *>(worker->outerSlot);
-    return worker != nullptr;
+    return worker;
+}
+inline bool IsWorkerOf(const TaskScheduler &taskScheduler) noexcept {
+    return AnyWorkerOf(taskScheduler) != nullptr;
 }
 
 // WorkerOf for queries: also works in such a child process and in a memory hook.

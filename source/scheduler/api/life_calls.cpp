@@ -130,17 +130,41 @@ Status TaskScheduler::AttachThread() noexcept {
     return Status::BadOption;
 }
 
+namespace {
+
+// Reports why the calling thread cannot detach now.
+void ReportCannotDetach(const TaskScheduler &taskScheduler) noexcept {
+    const SchedulerOptions &options = EntryGate::OptionsOf(taskScheduler);
+    const Worker *const own = AnyWorkerOf(taskScheduler);
+    const Worker *const newest = internal::CurrentWorker();
+    if (own == nullptr || own == newest || !own->current->IsHost()) {
+        ReportMistake(options, ReportCode::WrongThread,
+                      "Call it from the thread that called AttachThread.",
+                      "DetachThread was called by %s",
+                      own == nullptr ? "a thread that is not attached" : "a task");
+        return;
+    }
+    const bool isAttached = newest->current->IsHost();
+    const char *const name = newest->scheduler->options.threadName;
+    ReportMistake(options, ReportCode::WrongThread,
+                  isAttached ? "Detach the thread from that scheduler first."
+                             : "Call it outside of tasks, when that run has ended.",
+                  "DetachThread was called %s scheduler %p ('%s') after this one",
+                  isAttached ? "by a thread that has attached to"
+                             : "in a task on a thread that runs",
+                  static_cast<const void *>(newest->taskScheduler), name != nullptr ? name : "");
+}
+
+}  // namespace
+
 void TaskScheduler::DetachThread() noexcept {
     Worker *worker = WorkerOf(*this);
     if (worker == nullptr && IsRefusedHere(*this, "DetachThread")) return;
     if (worker == nullptr || !worker->current->IsHost()) {
-        ReportMistake(EntryGate::OptionsOf(*this), ReportCode::WrongThread,
-                      "Call it from the thread that called AttachThread.",
-                      "DetachThread was called by %s",
-                      worker == nullptr ? "a thread that is not attached" : "a task");
-        return;
+        ReportCannotDetach(*this);
+    } else if (MayWait(worker, "DetachThread")) {
+        Detach(worker);
     }
-    if (MayWait(worker, "DetachThread")) Detach(worker);
 }
 
 }  // namespace weft
