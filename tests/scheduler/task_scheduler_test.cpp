@@ -128,13 +128,30 @@ TEST_CASE("report NotAWorker: calls that only workers may make, from another thr
     const auto callAll = [&] {
         runner.scheduler.Yield();
         ran = runner.scheduler.RunPinnedTasks();
+        runner.scheduler.SetPriority(Priority::Low);
     };
-    callAll();
     CHECK(runner.Run([&](TaskScheduler &) { std::thread(callAll).join(); }) == Status::Ok);
     CHECK(ran == 0);
-    CHECK(runner.log.Count() == 4);
-    CHECK(runner.log.CountOf(ReportCode::NotAWorker) == 4);
-    for (const char *call : {"Yield was", "RunPinnedTasks was"})
+    CHECK(runner.log.Count() == 3);
+    CHECK(runner.log.CountOf(ReportCode::NotAWorker) == 3);
+    for (const char *call : {"Yield was", "RunPinnedTasks was", "SetPriority was"})
+        CHECK(test::Names(runner.log.Text(), call));
+}
+
+TEST_CASE("report NotRunning: calls that only workers may make, before and after the run",
+          "[task_scheduler]") {
+    test::Runner runner(test::Options(1));
+    const Task task = {[](TaskScheduler *, void *) {}, nullptr};
+    for (size_t reports : {4u, 8u}) {
+        runner.scheduler.Yield();
+        CHECK(runner.scheduler.RunPinnedTasks() == 0);
+        runner.scheduler.SetPriority(Priority::Low);
+        runner.scheduler.AddChildTasks(1, &task);
+        CHECK(runner.log.CountOf(ReportCode::NotRunning) == reports);
+        CHECK(runner.log.Count() == reports);
+        CHECK(runner.Run([](TaskScheduler &) {}) == Status::Ok);
+    }
+    for (const char *call : {"Yield was", "RunPinnedTasks was", "SetPriority was", "AddChildTasks"})
         CHECK(test::Names(runner.log.Text(), call));
 }
 

@@ -61,14 +61,22 @@ inline bool IsRefusedHere(const TaskScheduler &taskScheduler, const char *call) 
     return true;
 }
 
+// Reports a call that needs a worker, by a thread that is none. The thread need not enter the gate:
+// it only compares the pointer with null.
+WEFT_NOINLINE inline void ReportNoWorker(const TaskScheduler &taskScheduler,
+                                         const char *call) noexcept {
+    if (IsRefusedHere(taskScheduler, call)) return;
+    if (EntryGate::StateOf(taskScheduler).scheduler.load(kSeqCst) == nullptr)
+        return ReportNotRunning(taskScheduler, call);
+    ReportMistake(EntryGate::OptionsOf(taskScheduler), ReportCode::NotAWorker,
+                  "Call it from a task that this scheduler runs, or attach the thread first.",
+                  "%s was called by a thread that runs no task of this scheduler", call);
+}
+
 // Returns the calling thread's worker, or null after a report.
 inline Worker *CallingWorker(const TaskScheduler &taskScheduler, const char *call) noexcept {
     Worker *worker = WorkerOf(taskScheduler);
-    if (WEFT_UNLIKELY(worker == nullptr) && !IsRefusedHere(taskScheduler, call)) {
-        ReportMistake(EntryGate::OptionsOf(taskScheduler), ReportCode::NotAWorker,
-                      "Call it from a task that this scheduler runs, or attach the thread first.",
-                      "%s was called by a thread that runs no task of this scheduler", call);
-    }
+    if (WEFT_UNLIKELY(worker == nullptr)) ReportNoWorker(taskScheduler, call);
     return worker;
 }
 
