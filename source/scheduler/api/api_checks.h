@@ -102,16 +102,34 @@ inline bool AreOptions(const SchedulerOptions &options, const TaskOptions &taskO
     return false;
 }
 
+// Reports that TaskOptions::worker is out of range.
+WEFT_NOINLINE inline void ReportWorker(const Scheduler &scheduler, const TaskOptions &taskOptions,
+                                       const char *call) noexcept {
+    constexpr const char *kHint =
+        "Give kAnyWorker, or the index of a worker or of an attached thread.";
+    const char *const name = taskOptions.name != nullptr ? taskOptions.name : "unnamed";
+    const uint32_t workers = scheduler.workerCount;
+    if (workers == 0) {
+        ReportMistake(scheduler.options, ReportCode::BadOption, kHint,
+                      "%s: TaskOptions::worker of task '%s' is %u; there are no workers, and the "
+                      "attached thread is 0",
+                      call, name, taskOptions.worker);
+    } else {
+        ReportMistake(scheduler.options, ReportCode::BadOption, kHint,
+                      "%s: TaskOptions::worker of task '%s' is %u; workers are 0 to %u, attached "
+                      "threads %u to %u",
+                      call, name, taskOptions.worker, workers - 1, workers,
+                      scheduler.slotCount - 1);
+    }
+}
+
 // Returns false, after a report, if TaskOptions::worker is neither kAnyWorker nor the index of a
 // worker or of a slot for an attached thread.
 inline bool IsWorker(const Scheduler &scheduler, const TaskOptions &taskOptions,
                      const char *call) noexcept {
     if (WEFT_LIKELY(taskOptions.worker == kAnyWorker) || taskOptions.worker < scheduler.slotCount)
         return true;
-    ReportMistake(scheduler.options, ReportCode::BadOption,
-                  "Give kAnyWorker, or the index of a worker or of an attached thread.",
-                  "%s: TaskOptions::worker is %u, and there are %u workers", call,
-                  taskOptions.worker, scheduler.workerCount);
+    ReportWorker(scheduler, taskOptions, call);
     return false;
 }
 

@@ -88,7 +88,8 @@ Status TaskScheduler::Run(TaskFunction main, void *arg, const TaskOptions &optio
     if (options.worker != kAnyWorker && options.worker != 0) {
         ReportMistake(EntryGate::OptionsOf(*this), ReportCode::BadOption,
                       "Give kAnyWorker, or 0 for the calling thread.",
-                      "Run: TaskOptions::worker is %u", options.worker);
+                      "Run: TaskOptions::worker of task '%s' is %u; the calling thread is 0",
+                      options.name != nullptr ? options.name : "unnamed", options.worker);
         return Status::BadOption;
     }
     Life idle = Life::Idle;
