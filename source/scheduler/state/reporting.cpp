@@ -110,7 +110,15 @@ void ReportFault(const SchedulerOptions &options, const char *what, const char *
         options.onReport({ReportCode::StackOverflow, true, what, hint, task}, options.user);
         return;
     }
-    for (const char *text : {"weft: fatal: ", what, ". ", hint, "\n"}) env::WriteError(text);
+    // One write: another worker may report a fault at the same time.
+    char line[512];
+    size_t length = 0;
+    for (const char *text : {"weft: fatal: ", what, ". ", hint}) {
+        while (*text != 0 && length < sizeof line - 2) line[length++] = *text++;
+    }
+    line[length] = '\n';
+    line[length + 1] = 0;
+    env::WriteError(line);
 }
 
 void ReportDestroyed(const Counter &counter) noexcept {

@@ -65,8 +65,8 @@ bool IsRefusedInMemoryHook(const SchedulerOptions &options, const char *call) no
 /// Reports that a task has forked and continued as a worker in the child process. Aborts.
 [[noreturn]] void EndForkedTask(const Scheduler &scheduler) noexcept;
 
-/// Reports a fault from a signal handler: calls onReport, or write(2) to stderr, without
-/// formatting. Afterwards the signal ends the process.
+/// Reports a fault from a signal handler: calls onReport, or writes one line to stderr by one
+/// write(2), without formatting. Afterwards the signal ends the process.
 void ReportFault(const SchedulerOptions &options, const char *what, const char *hint,
                  const char *task) noexcept;
 
