@@ -40,7 +40,7 @@ struct EntryGate;
 /// threads*. A *run* lasts from the call of Run or Start until its end.
 ///
 /// All calls except Run, Start and the queries require that the scheduler runs. The queries are
-/// Current, CurrentWorker, CurrentFiber, WorkerCount and PollCounter. No call throws. An error is
+/// Current, CurrentWorker, CurrentFiber, WorkerCount, MaxConcurrency and PollCounter. No call throws. An error is
 /// reported through SchedulerOptions::onReport. The call then has no effect: a submission
 /// increments no counter, and a wait returns at once (except after NoWorkers).
 ///
@@ -274,6 +274,14 @@ public:
     /// Returns the number of workers that Run or Start uses, without attached threads. If
     /// SchedulerOptions::workers is kAnyWorker, this is one for each usable CPU.
     uint32_t WorkerCount() const noexcept;
+
+    /// Returns the largest number of threads that can run tasks at the same time: the workers, and
+    /// as many threads as may be attached (SchedulerOptions::maxAttached).
+    ///
+    /// CurrentWorker is always lower, so this is the size of an array with an element for each
+    /// thread that runs tasks. While the scheduler does not run, returns what a run that began now
+    /// would have. Without workers it is 1, because only one thread may be attached. Thread-safe.
+    uint32_t MaxConcurrency() const noexcept;
 
 private:
     friend struct internal::EntryGate;

@@ -45,6 +45,36 @@ TEST_CASE("identity: Current, CurrentWorker and CurrentFiber", "[task_scheduler]
     }
 }
 
+TEST_CASE("identity: MaxConcurrency is above the index of each worker and attached thread",
+          "[task_scheduler]") {
+    SchedulerOptions options = test::Options(3);
+    options.maxAttached = 2;
+    test::Runner runner(options);
+    CHECK(runner.scheduler.MaxConcurrency() == 5);  // it does not run yet
+    uint32_t inside = 0, attached = 0, index = 0;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        inside = scheduler.MaxConcurrency();
+        std::thread([&] {
+            if (scheduler.AttachThread() != Status::Ok) return;
+            attached = scheduler.MaxConcurrency();
+            index = scheduler.CurrentWorker();
+            scheduler.DetachThread();
+        }).join();
+    }) == Status::Ok);
+    CHECK(inside == 5);
+    CHECK(attached == 5);
+    CHECK(index == 3);
+    CHECK(runner.log.Text() == "");
+    CHECK(TaskScheduler().MaxConcurrency() == TaskScheduler().WorkerCount() + 8);
+    test::Runner single(test::Options(0));
+    REQUIRE(single.scheduler.Start() == Status::Ok);
+    CHECK(single.scheduler.MaxConcurrency() == 1);
+    CHECK(single.scheduler.AttachThread() == Status::Ok);
+    CHECK(single.scheduler.CurrentWorker() == 0);
+    single.scheduler.DetachThread();
+    single.scheduler.Stop();
+}
+
 TEST_CASE("MakeTask refers to a callable", "[task_scheduler]") {
     test::Runner runner(test::Options(2));
     int calls = 0;
