@@ -212,7 +212,7 @@ struct PromiseBase {
     TimeAwaiter await_transform(Clock::time_point time) noexcept { return {{root, {}}, time}; }
     template <class Rep, class Period>
     TimeAwaiter await_transform(std::chrono::duration<Rep, Period> duration) noexcept {
-        return {{root, {}}, DeadlineAfter(duration)};
+        return {{root, {}}, DeadlineAfter(*root->scheduler, duration)};
     }
     EventAwaiter await_transform(Event &event) noexcept { return {root, event}; }
     ReadyAwaiter<TaskScheduler &> await_transform(CurrentScheduler) noexcept {

@@ -58,12 +58,12 @@ public:
     /// Like Wait, but return false if the time passes first. Thread-safe.
     template <class Rep, class Period>
     bool WaitFor(const std::chrono::duration<Rep, Period> &duration) noexcept {
-        const Clock::time_point deadline = internal::DeadlineAfter(duration);
+        const Clock::time_point deadline = internal::DeadlineAfter(m_queue.Scheduler(), duration);
         return Pass(&deadline);
     }
     template <class OtherClock, class Duration>
     bool WaitUntil(const std::chrono::time_point<OtherClock, Duration> &time) noexcept {
-        const Clock::time_point deadline = internal::DeadlineAt(time);
+        const Clock::time_point deadline = internal::DeadlineAt(m_queue.Scheduler(), time);
         return Pass(&deadline);
     }
 
