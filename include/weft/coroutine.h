@@ -13,6 +13,7 @@
 //         co_await game.started;  // a weft::Event of this scheduler
 //         game.level = co_await Load(game.levelFile);  // another coroutine
 //         co_await 500ms;  // or a point in time
+//         const bool isInTime = co_await weft::UntilDeadline{game.ready, weft::Now() + 1s};
 //         game.music = co_await Load(game.musicFile);
 //     }
 //
@@ -39,6 +40,18 @@ namespace weft {
 /// has dropped to `value`.
 struct Until {
     Counter &counter;
+    uint32_t value = 0;
+};
+
+/// `co_await UntilDeadline{counter, deadline, value}` waits until `counter <= value` or until
+/// `deadline`, and returns true if the counter was at `value` or below.
+///
+/// The counter is checked once more at the deadline. It must live until the coroutine goes on, even
+/// after it has dropped to `value`. If there is no memory for the wait, that is reported
+/// (OutOfMemory), and the coroutine goes on at once.
+struct UntilDeadline {
+    Counter &counter;
+    Clock::time_point deadline;
     uint32_t value = 0;
 };
 
@@ -125,6 +138,24 @@ struct CounterAwaiter : CoroutineTask {
     void await_resume() noexcept {}
 };
 
+/// TimedWait lies in the frame of the coroutine, which does not end before EndTimedWait.
+struct DeadlineAwaiter : CoroutineTask {
+    TimedWait wait;
+    Clock::time_point deadline;
+    bool await_ready() noexcept {
+        return root->scheduler->PollCounter(wait.awaited, wait.value) || Now() >= deadline;
+    }
+    bool await_suspend(std::coroutine_handle<> self) noexcept {
+        return Suspend(
+            *this, self,
+            [this](TaskScheduler &scheduler, Task task, Counter *counter,
+                   const TaskOptions &options) {
+                return ContinueAfterOrAt(scheduler, wait, deadline, task, counter, options);
+            });
+    }
+    bool await_resume() noexcept { return EndTimedWait(*root->scheduler, wait); }
+};
+
 struct TimeAwaiter : CoroutineTask {
     Clock::time_point time;
     bool await_ready() noexcept { return Now() >= time; }
@@ -208,6 +239,9 @@ struct PromiseBase {
     CounterAwaiter await_transform(Counter &counter) noexcept { return {{root, {}}, &counter, 0}; }
     CounterAwaiter await_transform(Until until) noexcept {
         return {{root, {}}, &until.counter, until.value};
+    }
+    DeadlineAwaiter await_transform(UntilDeadline until) noexcept {
+        return {{root, {}}, {&until.counter, until.value}, until.deadline};
     }
     TimeAwaiter await_transform(Clock::time_point time) noexcept { return {{root, {}}, time}; }
     template <class Rep, class Period>
