@@ -278,6 +278,11 @@ uint32_t TaskScheduler::CurrentFiber() const noexcept {
     return worker != nullptr ? worker->current->index : kAnyWorker;
 }
 
+uint64_t TaskScheduler::CurrentTask() const noexcept {
+    const Worker *worker = WorkerThatAsks(*this);
+    return worker != nullptr ? worker->current->taskId : 0;
+}
+
 // Asks the running scheduler, because the number of usable CPUs may have changed since it began.
 uint32_t TaskScheduler::WorkerCount() const noexcept {
     return Query(*this, [&](const Scheduler *running) {

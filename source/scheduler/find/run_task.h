@@ -42,6 +42,7 @@ template <bool kTraced>
 inline void CallTask(Fiber *self, TaskScheduler *taskScheduler, const Task &task,
                      const Origin &origin) noexcept {
     StackSample sample;
+    const uint64_t outerId = kTraced ? self->taskId : 0;
     if (kTraced) TraceTask(self, TraceKind::TaskBegin, task, origin, sample);
     race::Starts(task);
     race::RunsOn(self->worker);
@@ -72,7 +73,10 @@ inline void CallTask(Fiber *self, TaskScheduler *taskScheduler, const Task &task
     }
 #endif
     race::Leaves(self->worker);
-    if (kTraced) TraceTask(self, TraceKind::TaskEnd, task, origin, sample);
+    if (kTraced) {
+        TraceTask(self, TraceKind::TaskEnd, task, origin, sample);
+        self->taskId = outerId;
+    }
 }
 
 /// Runs one task that was not claimed, on the calling fiber. The fiber may be on another worker
