@@ -146,12 +146,12 @@ struct DeadlineAwaiter : CoroutineTask {
         return root->scheduler->PollCounter(wait.awaited, wait.value) || Now() >= deadline;
     }
     bool await_suspend(std::coroutine_handle<> self) noexcept {
-        return Suspend(
-            *this, self,
-            [this](TaskScheduler &scheduler, Task task, Counter *counter,
-                   const TaskOptions &options) {
-                return ContinueAfterOrAt(scheduler, wait, deadline, task, counter, options);
-            });
+        return Suspend(*this, self,
+                       [this](TaskScheduler &scheduler, Task task, Counter *counter,
+                              const TaskOptions &options) {
+                           return ContinueAfterOrAt(scheduler, wait, deadline, task, counter,
+                                                    options);
+                       });
     }
     bool await_resume() noexcept { return EndTimedWait(*root->scheduler, wait); }
 };

@@ -56,7 +56,7 @@ TEST_CASE("counter: Value and IsZero report it as not zero while a thread sorts"
 
 namespace {
 
-// An aggregate with counters. A Counter whose default constructor is explicit does not compile here.
+// Does not compile if the default constructor of Counter is explicit.
 struct Level {
     int number;
     weft::Counter loaded;

@@ -341,14 +341,15 @@ TEST_CASE("report BadOption: a pin out of range names the task and the workers t
         TaskOptions pin = test::Named("draw");
         pin.worker = 9;
         runner.scheduler.AddTask(task, nullptr, pin);
-        const std::string range = workers != 0 ? "workers are 0 to 1, attached threads 2 to 4"
-                                               : "there are no workers, and the attached thread is 0";
+        const std::string range = workers != 0
+                                      ? "workers are 0 to 1, attached threads 2 to 4"
+                                      : "there are no workers, and the attached thread is 0";
         CHECK(runner.log.First(ReportCode::BadOption).what ==
               "AddTasks: TaskOptions::worker of task 'draw' is 9; " + range);
         pin.worker = workers;  // in range, but no thread is attached
         runner.scheduler.AddTask(task, nullptr, pin);
-        CHECK(test::Names(runner.log.Text(), "of task 'draw': no thread is attached as " +
-                                                 std::to_string(workers)));
+        CHECK(test::Names(runner.log.Text(),
+                          "of task 'draw': no thread is attached as " + std::to_string(workers)));
         CHECK(runner.log.Count() == 2);
         runner.scheduler.Stop();
     }

@@ -123,22 +123,37 @@ TEST_CASE("reports: onReport may wait for another thread's call while the run en
 }
 
 TEST_CASE("reports: each code has the name of its enumerator", "[reporting]") {
-#define WEFT_NAMED(code) {ReportCode::code, #code}
+#define WEFT_NAMED(code) \
+    { ReportCode::code, #code }
     const std::pair<ReportCode, std::string> names[] = {
-        WEFT_NAMED(NullTask),           WEFT_NAMED(NullCounter),
-        WEFT_NAMED(BadOption),          WEFT_NAMED(NotRunning),
-        WEFT_NAMED(RunEnding),          WEFT_NAMED(EndDelayed),
-        WEFT_NAMED(NotAWorker),         WEFT_NAMED(WrongThread),
-        WEFT_NAMED(InHook),             WEFT_NAMED(LeftAttached),
-        WEFT_NAMED(Forked),             WEFT_NAMED(StackOverflow),
-        WEFT_NAMED(DestroyedInUse),     WEFT_NAMED(NoWorkers),
-        WEFT_NAMED(CounterUnderflow),   WEFT_NAMED(CounterOverflow),
-        WEFT_NAMED(WrongScheduler),     WEFT_NAMED(TaskThrew),
-        WEFT_NAMED(FloatingPointState), WEFT_NAMED(OutOfSmallFibers),
-        WEFT_NAMED(OutOfLargeFibers),   WEFT_NAMED(Stalled),
-        WEFT_NAMED(OutOfMemory),        WEFT_NAMED(MemoryInUse),
-        WEFT_NAMED(MemoryLeaked),       WEFT_NAMED(BrokenInvariant),
-        WEFT_NAMED(NoProgress),         WEFT_NAMED(WaitInScope),
+        WEFT_NAMED(NullTask),
+        WEFT_NAMED(NullCounter),
+        WEFT_NAMED(BadOption),
+        WEFT_NAMED(NotRunning),
+        WEFT_NAMED(RunEnding),
+        WEFT_NAMED(EndDelayed),
+        WEFT_NAMED(NotAWorker),
+        WEFT_NAMED(WrongThread),
+        WEFT_NAMED(InHook),
+        WEFT_NAMED(LeftAttached),
+        WEFT_NAMED(Forked),
+        WEFT_NAMED(StackOverflow),
+        WEFT_NAMED(DestroyedInUse),
+        WEFT_NAMED(NoWorkers),
+        WEFT_NAMED(CounterUnderflow),
+        WEFT_NAMED(CounterOverflow),
+        WEFT_NAMED(WrongScheduler),
+        WEFT_NAMED(TaskThrew),
+        WEFT_NAMED(FloatingPointState),
+        WEFT_NAMED(OutOfSmallFibers),
+        WEFT_NAMED(OutOfLargeFibers),
+        WEFT_NAMED(Stalled),
+        WEFT_NAMED(OutOfMemory),
+        WEFT_NAMED(MemoryInUse),
+        WEFT_NAMED(MemoryLeaked),
+        WEFT_NAMED(BrokenInvariant),
+        WEFT_NAMED(NoProgress),
+        WEFT_NAMED(WaitInScope),
     };
 #undef WEFT_NAMED
     uint16_t next = 0;

@@ -113,7 +113,8 @@ TEST_CASE("deadlines beyond the range of the clock become its end, or have passe
     CHECK(later < soon + std::chrono::minutes(30));
 }
 
-TEST_CASE("report BadOption: a wait for a time that is not a number does not wait", "[sync][time]") {
+TEST_CASE("report BadOption: a wait for a time that is not a number does not wait",
+          "[sync][time]") {
     using Seconds = std::chrono::duration<double>;
     using Later = std::chrono::time_point<std::chrono::system_clock, Seconds>;
     using Soon = std::chrono::time_point<Clock, std::chrono::duration<float>>;

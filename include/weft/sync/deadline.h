@@ -73,8 +73,8 @@ Clock::time_point DeadlineAfter(const TaskScheduler &scheduler,
 template <class AnyClock, class Duration>
 Clock::time_point DeadlineAt(const TaskScheduler &scheduler,
                              const std::chrono::time_point<AnyClock, Duration> &time) noexcept {
-    return DeadlineAt(std::chrono::time_point<AnyClock, Duration>(
-        NumberOf(scheduler, time.time_since_epoch())));
+    return DeadlineAt(
+        std::chrono::time_point<AnyClock, Duration>(NumberOf(scheduler, time.time_since_epoch())));
 }
 
 }  // namespace weft::internal

@@ -147,13 +147,13 @@ void ReportCannotDetach(const TaskScheduler &taskScheduler) noexcept {
     }
     const bool isAttached = newest->current->IsHost();
     const char *const name = newest->scheduler->options.threadName;
-    ReportMistake(options, ReportCode::WrongThread,
-                  isAttached ? "Detach the thread from that scheduler first."
-                             : "Call it outside of tasks, when that run has ended.",
-                  "DetachThread was called %s scheduler %p ('%s') after this one",
-                  isAttached ? "by a thread that has attached to"
-                             : "in a task on a thread that runs",
-                  static_cast<const void *>(newest->taskScheduler), name != nullptr ? name : "");
+    ReportMistake(
+        options, ReportCode::WrongThread,
+        isAttached ? "Detach the thread from that scheduler first."
+                   : "Call it outside of tasks, when that run has ended.",
+        "DetachThread was called %s scheduler %p ('%s') after this one",
+        isAttached ? "by a thread that has attached to" : "in a task on a thread that runs",
+        static_cast<const void *>(newest->taskScheduler), name != nullptr ? name : "");
 }
 
 }  // namespace

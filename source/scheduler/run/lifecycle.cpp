@@ -169,10 +169,11 @@ void ReportNoThread(const Scheduler &scheduler, uint32_t next, bool isWatchdog) 
                       "the scheduler cannot start: the system refuses the thread of the watchdog "
                       "(SchedulerOptions::watchdogMilliseconds, threadStackBytes)");
     } else {
-        ReportMistake(options, ReportCode::BadOption, kHint,
-                      "the scheduler cannot start: the system refuses the thread of worker %u of %u, "
-                      "with a stack of %zu bytes (SchedulerOptions::workers, threadStackBytes)",
-                      next, scheduler.workerCount, options.threadStackBytes);
+        ReportMistake(
+            options, ReportCode::BadOption, kHint,
+            "the scheduler cannot start: the system refuses the thread of worker %u of %u, "
+            "with a stack of %zu bytes (SchedulerOptions::workers, threadStackBytes)",
+            next, scheduler.workerCount, options.threadStackBytes);
     }
 }
 

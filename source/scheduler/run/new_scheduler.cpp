@@ -61,8 +61,7 @@ Status AcquireStacks(Scheduler &scheduler) noexcept {
          withRoom(options.smallStackBytes), "smallFibers, smallStackBytes"},
         {scheduler.largeStacks, options.largeFibers, options.largeStackBytes,
          withRoom(options.largeStackBytes), "largeFibers, largeStackBytes"},
-        {scheduler.reserveStacks, options.maxAttached, kReserveStack, kReserveStack,
-         "maxAttached"},
+        {scheduler.reserveStacks, options.maxAttached, kReserveStack, kReserveStack, "maxAttached"},
     };
     for (const StackOrder &order : orders) {
         const Status status = AcquireStacks(options, order);
@@ -73,13 +72,12 @@ Status AcquireStacks(Scheduler &scheduler) noexcept {
 
 // Reports that there is no memory for anything but stacks.
 Status ReportNoQueues(const SchedulerOptions &options) noexcept {
-    ReportMistake(options, ReportCode::OutOfMemory,
-                  "Lower these options, or give the process more memory.",
-                  "the scheduler cannot start: there is no memory for the queues of %u workers, %u "
-                  "threads that may attach and %u fibers (SchedulerOptions::workers, maxAttached, "
-                  "smallFibers, largeFibers)",
-                  EffectiveWorkers(options), options.maxAttached,
-                  options.smallFibers + options.largeFibers);
+    ReportMistake(
+        options, ReportCode::OutOfMemory, "Lower these options, or give the process more memory.",
+        "the scheduler cannot start: there is no memory for the queues of %u workers, %u "
+        "threads that may attach and %u fibers (SchedulerOptions::workers, maxAttached, "
+        "smallFibers, largeFibers)",
+        EffectiveWorkers(options), options.maxAttached, options.smallFibers + options.largeFibers);
     return Status::OutOfMemory;
 }
 

@@ -200,8 +200,9 @@ namespace weft {
 
 // Without a default, so that the compiler warns of a code that has no name here.
 const char *NameOf(ReportCode code) noexcept {
-#define WEFT_NAME(code) \
-    case ReportCode::code: return #code
+#define WEFT_NAME(code)    \
+    case ReportCode::code: \
+        return #code
     switch (code) {
         WEFT_NAME(NullTask);
         WEFT_NAME(NullCounter);

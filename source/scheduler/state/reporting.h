@@ -50,8 +50,8 @@ bool WasReported(const Scheduler &scheduler, ReportCode code) noexcept;
 void ReportWrongScheduler(const Scheduler &scheduler, const char *call,
                           const Counter &counter) noexcept;
 
-/// Reports that an exception has left a task. `what`: what the exception says; up to 200 bytes of it
-/// are reported.
+/// Reports that an exception has left a task. `what`: what the exception says; the report has up to
+/// 200 bytes of it.
 void ReportThrown(const Scheduler &scheduler, const char *what) noexcept;
 
 /// Reports a call in a child process. Only the thread that forked exists there.
