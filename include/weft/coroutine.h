@@ -14,6 +14,7 @@
 //         game.map = co_await game.mapResult;  // a weft::Result (weft/data/result.h)
 //         game.level = co_await Load(game.levelFile);  // another coroutine
 //         co_await 500ms;  // or a point in time
+//         const bool isInTime = co_await weft::UntilDeadline{game.ready, weft::Now() + 1s};
 //         game.music = co_await Load(game.musicFile);
 //     }
 //
@@ -41,6 +42,18 @@ namespace weft {
 /// has dropped to `value`.
 struct Until {
     Counter &counter;
+    uint32_t value = 0;
+};
+
+/// `co_await UntilDeadline{counter, deadline, value}` waits until `counter <= value` or until
+/// `deadline`, and returns true if the counter was at `value` or below.
+///
+/// The counter is checked once more at the deadline. It must live until the coroutine goes on, even
+/// after it has dropped to `value`. If there is no memory for the wait, that is reported
+/// (OutOfMemory), and the coroutine goes on at once.
+struct UntilDeadline {
+    Counter &counter;
+    Clock::time_point deadline;
     uint32_t value = 0;
 };
 
@@ -125,6 +138,24 @@ struct CounterAwaiter : CoroutineTask {
             });
     }
     void await_resume() noexcept {}
+};
+
+/// TimedWait lies in the frame of the coroutine, which does not end before EndTimedWait.
+struct DeadlineAwaiter : CoroutineTask {
+    TimedWait wait;
+    Clock::time_point deadline;
+    bool await_ready() noexcept {
+        return root->scheduler->PollCounter(wait.awaited, wait.value) || Now() >= deadline;
+    }
+    bool await_suspend(std::coroutine_handle<> self) noexcept {
+        return Suspend(*this, self,
+                       [this](TaskScheduler &scheduler, Task task, Counter *counter,
+                              const TaskOptions &options) {
+                           return ContinueAfterOrAt(scheduler, wait, deadline, task, counter,
+                                                    options);
+                       });
+    }
+    bool await_resume() noexcept { return EndTimedWait(*root->scheduler, wait); }
 };
 
 struct TimeAwaiter : CoroutineTask {
@@ -221,10 +252,13 @@ struct PromiseBase {
     CounterAwaiter await_transform(Until until) noexcept {
         return {{root, {}}, &until.counter, until.value};
     }
+    DeadlineAwaiter await_transform(UntilDeadline until) noexcept {
+        return {{root, {}}, {&until.counter, until.value}, until.deadline};
+    }
     TimeAwaiter await_transform(Clock::time_point time) noexcept { return {{root, {}}, time}; }
     template <class Rep, class Period>
     TimeAwaiter await_transform(std::chrono::duration<Rep, Period> duration) noexcept {
-        return {{root, {}}, DeadlineAfter(duration)};
+        return {{root, {}}, DeadlineAfter(*root->scheduler, duration)};
     }
     EventAwaiter await_transform(Event &event) noexcept { return {root, event}; }
     template <class Known>

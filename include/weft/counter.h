@@ -31,8 +31,10 @@ WEFT_API void ReportDestroyed(const Counter &counter) noexcept;
 /// destroyed or used again at once. While it is not zero, it belongs to one scheduler.
 class Counter {
 public:
+    /// Creates a counter with the value 0. Not explicit, so aggregates may have counters.
+    constexpr Counter() noexcept : Counter(0) {}
     /// Creates a counter with the value `count`. TaskScheduler::DecrementCounter lowers it.
-    constexpr explicit Counter(uint32_t count = 0) noexcept
+    constexpr explicit Counter(uint32_t count) noexcept
         : m_word(static_cast<uint64_t>(count) << 32) {}
     Counter(const Counter &) = delete;
     Counter &operator=(const Counter &) = delete;

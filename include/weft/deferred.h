@@ -128,5 +128,24 @@ WEFT_API bool ContinueAfter(TaskScheduler &scheduler, Counter *after, uint32_t v
 WEFT_API bool ContinueAt(TaskScheduler &scheduler, Clock::time_point time, Task task,
                          Counter *counter, const TaskOptions &options) noexcept;
 
+/// A wait for a counter until a deadline, between ContinueAfterOrAt and EndTimedWait. The object
+/// stays where it is meanwhile.
+struct TimedWait {
+    static constexpr uint32_t kNone = ~0u;
+    Counter *awaited = nullptr;
+    uint32_t value = 0;
+    uint32_t wait = kNone;   // its number among the scheduler's waits; kNone: there is no wait
+    uint32_t timer = kNone;  // that of its deadline
+    bool isReached = false;  // the counter was reached, and the wait has ended
+};
+
+/// Like ContinueAfter, but submits the task at `deadline` at the latest. The task must call
+/// EndTimedWait. If this returns false, the wait has ended, and EndTimedWait only looks.
+WEFT_API bool ContinueAfterOrAt(TaskScheduler &scheduler, TimedWait &wait,
+                                Clock::time_point deadline, Task task, Counter *counter,
+                                const TaskOptions &options) noexcept;
+/// Ends the wait, on any worker. Returns true if the counter has reached the value.
+WEFT_API bool EndTimedWait(TaskScheduler &scheduler, TimedWait &wait) noexcept;
+
 }  // namespace internal
 }  // namespace weft

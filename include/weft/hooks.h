@@ -28,10 +28,10 @@ namespace weft {
 /// weft calls them in the middle of its work: a queue is about to grow, or an internal lock is
 /// held. They may block their thread for a short time, on a lock of the host or in the system. Of
 /// weft they may call only:
-/// - Queries, on any scheduler: TaskScheduler::Current, CurrentWorker, CurrentFiber, WorkerCount
-///   and PollCounter, Counter::Value, Now, IsCancelled, WorkerLocal::Get, FiberLocal::Get. These
-///   answer as in the task or thread in which the hook was called. PollCounter does not first count
-///   off the finished tasks of the caller.
+/// - Queries, on any scheduler: TaskScheduler::Current, CurrentWorker, CurrentFiber, CurrentTask,
+///   WorkerCount, MaxConcurrency and PollCounter, Counter::Value, Now, IsCancelled,
+///   WorkerLocal::Get, FiberLocal::Get. These answer as in the task or thread in which the hook was
+///   called. PollCounter does not first count off the finished tasks of the caller.
 /// - PrepareToBlock, which has no effect there; ExternalWork; SleepFor and SleepUntil, which block
 ///   the thread.
 /// - Allocations from a TaggedHeap or a ScratchArena.

@@ -22,13 +22,13 @@ class StackMeter;
 enum class Status : uint8_t {
     Ok,         ///< The call succeeded.
     BadOption,  ///< An option is out of range. The report names it.
-    /// Stacks or queues could not be allocated; or, in AttachThread, the system has no more
-    /// thread-specific keys.
+    /// Stacks or queues could not be allocated; the report names the options that asked for them.
+    /// In AttachThread without a report; there also: the system has no more thread-specific keys.
     OutOfMemory,
     /// The system refused more memory mappings (guard pages). Use fewer fibers, or raise
     /// vm.max_map_count.
     OutOfMappings,
-    ThreadFailed,    ///< A worker thread could not be created.
+    ThreadFailed,    ///< A worker thread could not be created. The report names the options.
     AlreadyRunning,  ///< The scheduler runs already, or the thread is already one of its workers.
     NotRunning,      ///< The scheduler does not run.
     TooManyThreads   ///< SchedulerOptions::maxAttached threads are attached already.

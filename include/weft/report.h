@@ -59,6 +59,10 @@ enum class ReportCode : uint16_t {
     WaitInScope,  ///< A call that waits in a scope of NoSuspend (weft/no_suspend.h).
 };
 
+/// Returns the name of the code in this header, such as "NullTask"; "unknown" for another value.
+/// For logs. Thread-safe and async-signal-safe.
+WEFT_API const char *NameOf(ReportCode code) noexcept;
+
 /// One report. The strings live until onReport returns.
 struct Report {
     ReportCode code;

@@ -40,7 +40,8 @@ struct EntryGate;
 /// threads*. A *run* lasts from the call of Run or Start until its end.
 ///
 /// All calls except Run, Start and the queries require that the scheduler runs. The queries are
-/// Current, CurrentWorker, CurrentFiber, WorkerCount and PollCounter. No call throws. An error is
+/// Current, CurrentWorker, CurrentFiber, CurrentTask, WorkerCount, MaxConcurrency and PollCounter.
+/// No call throws. An error is
 /// reported through SchedulerOptions::onReport. The call then has no effect: a submission
 /// increments no counter, and a wait returns at once (except after NoWorkers).
 ///
@@ -271,9 +272,26 @@ public:
     /// kAnyWorker. It does not change while a task lives.
     uint32_t CurrentFiber() const noexcept;
 
+    /// Returns the number of the calling task, as its events have it (TraceEvent::taskId). No two
+    /// tasks of a run have the same number.
+    ///
+    /// Tasks have numbers only if the scheduler has a trace hook or a recorder, because numbers
+    /// cost time. Otherwise returns 0. Also returns 0 in the main task of Run, outside of tasks,
+    /// and on a thread that runs no task of this scheduler. A coroutine is another task after each
+    /// wait.
+    uint64_t CurrentTask() const noexcept;
+
     /// Returns the number of workers that Run or Start uses, without attached threads. If
     /// SchedulerOptions::workers is kAnyWorker, this is one for each usable CPU.
     uint32_t WorkerCount() const noexcept;
+
+    /// Returns the largest number of threads that can run tasks at the same time: the workers, and
+    /// as many threads as may be attached (SchedulerOptions::maxAttached).
+    ///
+    /// CurrentWorker is always lower, so this is the size of an array with an element for each
+    /// thread that runs tasks. While the scheduler does not run, returns what a run that began now
+    /// would have. Without workers it is 1, because only one thread may be attached. Thread-safe.
+    uint32_t MaxConcurrency() const noexcept;
 
 private:
     friend struct internal::EntryGate;

@@ -20,8 +20,8 @@ namespace {
 constexpr uint32_t kAssets = 24, kParts = 8, kBroken = 17;
 
 struct Loader {
-    Loader(weft::TaskScheduler &running, const weft::SchedulerOptions &options)
-        : scheduler(running), parts(running, options, 0u), asset(running, options, "no asset") {}
+    explicit Loader(weft::TaskScheduler &running)
+        : scheduler(running), parts(running, 0u), asset(running, "no asset") {}
 
     weft::TaskScheduler &scheduler;
     weft::WorkerLocal<uint32_t> parts;    // parts that each worker has read
@@ -85,7 +85,7 @@ int main() {
     uint64_t number = 0;
     std::string error;
     auto play = [&](weft::TaskScheduler *) {
-        Loader loader(scheduler, options);
+        Loader loader(scheduler);
         weft::ExceptionCollector failures;
         auto loadAsset = [&](uint32_t index) {
             return [&loader, index](weft::TaskScheduler *) { loader.Load(index); };

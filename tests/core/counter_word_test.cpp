@@ -1,5 +1,7 @@
 #include "core/counter_word.h"
 
+#include <type_traits>
+
 #include <catch2/catch.hpp>
 
 using namespace weft::internal;
@@ -50,4 +52,28 @@ TEST_CASE("counter: Value and IsZero report it as not zero while a thread sorts"
     CHECK(counter.IsZero());
     weft::Counter five(5);
     CHECK(five.Value() == 5);
+}
+
+namespace {
+
+// Does not compile if the default constructor of Counter is explicit.
+struct Level {
+    int number;
+    weft::Counter loaded;
+    weft::Counter shown[2];
+};
+
+}  // namespace
+
+TEST_CASE("counter: aggregates may have counters", "[counter_word]") {
+    const Level one{1, {}, {}};
+    const Level levels[2] = {{2, {}, {}}, {3, {}, {}}}, none = {};
+    CHECK((one.loaded.IsZero() && none.loaded.IsZero()));
+    CHECK((levels[0].number == 2 && levels[1].number == 3));
+    for (const Level &level : levels) {
+        CHECK((level.loaded.IsZero() && level.shown[0].IsZero() && level.shown[1].IsZero()));
+    }
+    // a number does not become a counter by itself
+    CHECK(!std::is_convertible_v<uint32_t, weft::Counter>);
+    CHECK(weft::Counter(3).Value() == 3);
 }

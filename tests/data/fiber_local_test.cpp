@@ -63,6 +63,28 @@ TEST_CASE("FiberLocal: each fiber has a value if the numbers of fibers are autom
     CHECK(inSmall == 7);
 }
 
+TEST_CASE("FiberLocal: takes the numbers of fibers from the scheduler, before and in the run",
+          "[fiber_local]") {
+    for (const bool isAutomatic : {false, true}) {
+        SchedulerOptions options = test::Options(2, isAutomatic ? 0 : 3, isAutomatic ? 0 : 2);
+        options.maxAttached = 2;
+        const uint32_t count = isAutomatic ? 128 + 32 + 2 : 3 + 2 + 2;
+        test::Runner runner(options);
+        FiberLocal<uint32_t> before(runner.scheduler, 7);
+        CHECK(before.Count() == count);
+        uint32_t inRun = 0, value = 0;
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            FiberLocal<uint32_t> during(scheduler, 8);
+            inRun = during.Count();
+            if (before.Get() != nullptr && during.Get() != nullptr)
+                value = *before.Get() * 10 + *during.Get();
+        }) == Status::Ok);
+        CHECK(inRun == count);
+        CHECK(value == 78);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
 TEST_CASE("FiberLocal: a task keeps its value while other tasks run on its fiber",
           "[fiber_local][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <new>
 #include <set>
+#include <utility>
 
 #include <catch2/catch.hpp>
 
@@ -34,6 +35,39 @@ TEST_CASE("WorkerLocal: after the wait, the values contain what all tasks have a
         CHECK(again == 2 * 999000);
         CHECK(runner.log.Text() == "");
     }
+}
+
+TEST_CASE("WorkerLocal: takes the numbers and the memory from the scheduler, before and in the run",
+          "[worker_local]") {
+    SchedulerOptions options = test::Options(3);
+    options.maxAttached = 2;
+    size_t calls = 0;
+    options.memory.user = &calls;
+    options.memory.allocate = [](size_t bytes, size_t alignment, void *user) {
+        ++*static_cast<size_t *>(user);  // one thread: the scheduler does not run
+        return ::operator new (bytes, std::align_val_t{alignment}, std::nothrow);
+    };
+    options.memory.release = [](void *memory, size_t, size_t alignment, void *) {
+        ::operator delete (memory, std::align_val_t{alignment});
+    };
+    TaskScheduler idle(options);
+    WorkerLocal<int> ofIdle(idle, 4);
+    CHECK(calls == 1);
+    CHECK(ofIdle.Count() == 5);
+    options.memory = {};
+    test::Runner runner(options);
+    WorkerLocal<std::unique_ptr<int>> before(runner.scheduler);
+    CHECK(before.Count() == 5);
+    uint32_t inRun = 0, wrong = 0;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        WorkerLocal<std::pair<int, char>> during(scheduler, 4, 'x');
+        inRun = during.Count();
+        wrong += before.Get() == nullptr || during.Get() == nullptr ||
+                 *during.Get() != std::pair<int, char>(4, 'x');
+    }) == Status::Ok);
+    CHECK(inRun == 5);
+    CHECK(wrong == 0);
+    CHECK(runner.log.Text() == "");
 }
 
 TEST_CASE("WorkerLocal: each worker has its own value, on its own cache line", "[worker_local]") {

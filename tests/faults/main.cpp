@@ -45,8 +45,11 @@ struct Failure {
 };
 
 std::vector<Failure> ExceptionCollector() {
+    // A refused start is reported.
     const auto status = [](Status failed, bool mustShow) {
-        return Expected{BitOf(Status::Ok) | BitOf(failed), 0, mustShow};
+        const ReportCode code =
+            failed == Status::ThreadFailed ? ReportCode::BadOption : ReportCode::OutOfMemory;
+        return Expected{BitOf(Status::Ok) | BitOf(failed), BitOf(code), mustShow};
     };
     const Expected none;
     const Expected threads = status(Status::ThreadFailed, true);

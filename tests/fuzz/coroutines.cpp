@@ -52,6 +52,10 @@ Coroutine<> AwaitTasks(Held group, uint32_t count, uint32_t value) {
     uint32_t unfinished = 0;
     for (uint32_t i = 0; i < count; ++i) unfinished += cells[i].ran.load() == 0 ? 1 : 0;
     Require(unfinished <= value, "a coroutine went on before the value that it waits for");
+    for (uint32_t i = 0; i < value; ++i) {
+        if (co_await UntilDeadline{counter, Now() + microseconds(i)} && !counter.IsZero())
+            Require(false, "a coroutine was told too early that its counter is zero");
+    }
     co_await counter;
     for (uint32_t i = 0; i < count; ++i)
         Require(cells[i].ran.load() == 1, "a coroutine went on before a task's end");

@@ -121,7 +121,7 @@ void Script::MistakeOfThread() {
         oracle.Expect(ReportCode::WrongThread, [&] { m_scheduler.Stop(); });
         if (m_caller == Caller::Task)
             oracle.Expect(ReportCode::WrongThread, [&] { m_scheduler.DetachThread(); });
-        oracle.Expect(ReportCode::NotAWorker, [&] { m_world.idle->Yield(); });
+        oracle.Expect(ReportCode::NotRunning, [&] { m_world.idle->Yield(); });
     }
 }
 

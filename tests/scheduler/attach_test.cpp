@@ -5,6 +5,8 @@
 #include "support/threads.h"
 
 #include <atomic>
+#include <cstdio>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -362,6 +364,39 @@ TEST_CASE("attach: a task of another scheduler attaches, waits and detaches", "[
         CHECK(marks.Wrong() == 0);
         CHECK(outer.log.Text() + inner.log.Text() == "");
     }
+}
+
+TEST_CASE("report WrongThread: DetachThread in the wrong order names the scheduler to detach first",
+          "[attach]") {
+    SchedulerOptions options = test::Options(1);
+    options.threadName = "streaming";
+    test::Runner first(test::Options(1)), second(options);
+    REQUIRE(first.scheduler.Start() == Status::Ok);
+    REQUIRE(second.scheduler.Start() == Status::Ok);
+    REQUIRE(first.scheduler.AttachThread() == Status::Ok);
+    REQUIRE(second.scheduler.AttachThread() == Status::Ok);
+    first.scheduler.DetachThread();
+    CHECK(second.scheduler.CurrentWorker() == 1);  // no effect
+    second.scheduler.DetachThread();
+    CHECK(first.scheduler.CurrentWorker() == 1);
+    // a task of another scheduler, on a thread that is attached
+    test::Runner third(test::Options(1));
+    CHECK(third.Run([&](TaskScheduler &) { first.scheduler.DetachThread(); }) == Status::Ok);
+    CHECK(first.scheduler.CurrentWorker() == 1);
+    first.scheduler.DetachThread();
+    CHECK(first.scheduler.CurrentWorker() == kAnyWorker);
+    first.scheduler.Stop();
+    second.scheduler.Stop();
+    CHECK(first.log.Count() == 2);
+    CHECK(first.log.CountOf(ReportCode::WrongThread) == 2);
+    char name[32];
+    std::snprintf(name, sizeof name, "%p", static_cast<void *>(&second.scheduler));
+    const test::LoggedReport report = first.log.First(ReportCode::WrongThread);
+    CHECK(test::Names(report.what, "that has attached to scheduler"));
+    CHECK(test::Names(report.what, std::string(name) + " ('streaming')"));
+    CHECK(test::Names(report.hint, "Detach the thread from that scheduler first"));
+    CHECK(test::Names(first.log.Text(), "in a task on a thread that runs scheduler"));
+    CHECK(second.log.Text() + third.log.Text() == "");
 }
 
 TEST_CASE("attach: several threads attach and detach while others submit", "[attach]") {

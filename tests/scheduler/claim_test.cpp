@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -204,7 +205,25 @@ TEST_CASE("fault: exception that leaves a task. The task counts as finished and 
         CHECK(runner.log.CountOf(ReportCode::TaskThrew) == 10);
         CHECK(runner.log.First(ReportCode::TaskThrew).task == "thrower");
         CHECK(!runner.log.First(ReportCode::TaskThrew).fatal);
+        CHECK(runner.log.First(ReportCode::TaskThrew).what ==
+              "an exception left the task: left; the task counts as finished");
     }
+}
+
+TEST_CASE("claim: the report of an exception has 200 bytes of what it says", "[claim]") {
+    test::Runner runner(test::Options(1));
+    const std::string said(1000, 'x');
+    test::Batch batch(2, [&](TaskScheduler &, uint32_t i) {
+        if (i == 0) throw std::runtime_error(said);
+        throw 7;
+    });
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        scheduler.AddTasksAndWait(2, batch.Tasks());
+    }) == Status::Ok);
+    CHECK(runner.log.CountOf(ReportCode::TaskThrew) == 2);
+    const std::string text = runner.log.Text();
+    CHECK(test::Names(text, " " + std::string(200, 'x') + "; the task counts as finished"));
+    CHECK(test::Names(text, "an exception left the task: not a std::exception; the task"));
 }
 #endif
 

@@ -149,6 +149,114 @@ TEST_CASE("coroutines sleep", "[coroutine]") {
 
 namespace {
 
+struct Deadlines {
+    Counter late{1}, high{5};
+    std::atomic<uint32_t> reached{0}, missed{0}, early{0};
+};
+
+// Waits for a counter that is lowered in time, for one that is not, and for others that need no
+// wait.
+Coroutine<> WaitWithDeadlines(Deadlines &its, uint32_t index) {
+    TaskScheduler &scheduler = co_await CurrentScheduler{};
+    const auto count = [&](bool isReached) { (isReached ? its.reached : its.missed).fetch_add(1); };
+    auto leaf = [](TaskScheduler *running) { running->Yield(); };
+    Counter inTime;
+    scheduler.AddTask(MakeTask(leaf), &inTime);
+    count(co_await UntilDeadline{inTime, Clock::time_point::max()});
+    scheduler.AddTask(MakeTask(leaf), &inTime);
+    count(co_await UntilDeadline{inTime, Now() + std::chrono::hours(1)});
+    const Clock::time_point end = Now() + microseconds(index % 4 * 300);
+    count(co_await UntilDeadline{its.late, end});
+    if (Now() < end) its.early.fetch_add(1);
+    count(co_await UntilDeadline{its.late, Clock::time_point()});
+    count(co_await UntilDeadline{its.high, end, 5});
+    count(co_await UntilDeadline{its.high, Now() + microseconds(1), 4});
+}
+
+}  // namespace
+
+TEST_CASE("coroutines wait for a counter until a deadline", "[coroutine][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        INFO(test::Describe(point));
+        test::Runner runner(point);
+        Deadlines its;
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            Counter ended;
+            for (uint32_t i = 0; i < 50; ++i)
+                StartCoroutine(scheduler, WaitWithDeadlines(its, i), &ended);
+            scheduler.WaitForCounter(&ended);
+        }) == Status::Ok);
+        CHECK(its.reached.load() == 3 * 50);
+        CHECK(its.missed.load() == 3 * 50);
+        CHECK(its.early.load() == 0);
+        CHECK((its.late.Value() == 1 && its.high.Value() == 5));
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+namespace {
+
+Coroutine<> RaceWithDeadline(Counter &counter, std::atomic<uint32_t> &reached,
+                             std::atomic<uint32_t> &wrong, uint32_t index) {
+    const Clock::time_point end = Now() + microseconds(index % 50);
+    const bool isReached = co_await UntilDeadline{counter, end};
+    reached.fetch_add(isReached);
+    if (isReached ? !counter.IsZero() : Now() < end) wrong.fetch_add(1);
+}
+
+}  // namespace
+
+TEST_CASE("coroutines: a counter and its deadline at about the same time", "[coroutine]") {
+    test::Runner runner(test::Options(2));
+    std::atomic<uint32_t> reached{0}, wrong{0};
+    auto gates = std::make_unique<Counter[]>(2000);
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter ended;
+        for (uint32_t i = 0; i < 2000; ++i) {
+            scheduler.IncrementCounter(&gates[i]);
+            StartCoroutine(scheduler, RaceWithDeadline(gates[i], reached, wrong, i), &ended);
+            if (i % 3 == 0) scheduler.Yield();
+            scheduler.DecrementCounter(&gates[i]);
+        }
+        scheduler.WaitForCounter(&ended);  // each has gone on exactly once
+    }) == Status::Ok);
+    CHECK(wrong.load() == 0);
+    CHECK(reached.load() <= 2000);
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("coroutines: without a wait record, a wait with a deadline goes on at once",
+          "[coroutine][report]") {
+    test::Runner runner(test::Options(1));
+    bool isReached = true, ended = false;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter gate(1), never(1), done;
+        auto nothing = [](TaskScheduler *) {};
+        for (uint32_t i = 0; i <= 70; ++i) AddTaskAt(scheduler, Now(), MakeTask(nothing), &done);
+        scheduler.WaitForCounter(&done);
+        const auto wait = [&]() -> Coroutine<> {
+            isReached = co_await UntilDeadline{never, Now() + std::chrono::hours(1)};
+            ended = true;
+        };
+        {
+            const test::FailingAllocation failing(0);
+            for (uint32_t i = 0; i < 64; ++i)
+                AddTaskAfter(scheduler, &gate, 0, MakeTask(nothing), &done);
+            StartCoroutine(scheduler, wait());
+            test::YieldUntil(scheduler, [&] { return ended; });
+        }
+        scheduler.DecrementCounter(&gate);
+        scheduler.WaitForCounter(&done);
+        if (!ended) scheduler.DecrementCounter(&never);
+    }) == Status::Ok);
+    CHECK(ended);
+    CHECK(!isReached);
+    CHECK(runner.log.CountOf(ReportCode::OutOfMemory) == 1);
+    CHECK(runner.log.Count() == 1);
+}
+
+namespace {
+
 Coroutine<uint32_t> One() { co_return 1; }
 
 Coroutine<uint32_t> OneBelow(uint32_t depth) {
@@ -326,20 +434,22 @@ TEST_CASE("coroutines: a refused wait returns at once", "[coroutine][report]") {
     REQUIRE(runner.scheduler.Start() == Status::Ok);
     REQUIRE(other.scheduler.Start() == Status::Ok);
     std::atomic<int> alive{0};
-    bool ended = false;
+    bool ended = false, isReached = true;
     Counter ofOther, counter;
     CHECK(other.scheduler.IncrementCounter(&ofOther));
     const auto wait = [&]() -> Coroutine<> {
         const Alive here(alive);
         co_await ofOther;
         co_await Clock::time_point::max();  // never comes
+        isReached = co_await UntilDeadline{ofOther, Clock::time_point::max()};
         ended = true;
     };
     StartCoroutine(runner.scheduler, wait(), &counter);
     runner.scheduler.WaitForCounter(&counter);
     CHECK(ended);
+    CHECK(!isReached);
     CHECK(alive.load() == 0);
-    CHECK(runner.log.CountOf(ReportCode::WrongScheduler) != 0);
+    CHECK(runner.log.CountOf(ReportCode::WrongScheduler) == 2);
     CHECK(runner.log.CountOf(ReportCode::BadOption) == 1);
     other.scheduler.DecrementCounter(&ofOther);
     other.scheduler.Stop();

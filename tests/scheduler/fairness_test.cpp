@@ -328,6 +328,9 @@ TEST_CASE("fair: the process may exit in onReport of an external thread", "[fair
     });
     CHECK(child.exited);
     CHECK(child.code == 9);
+    // nobody has called Stop, so the report does not speak of it
+    CHECK(test::Names(child.output, "the destructor of TaskScheduler was called by onReport"));
+    CHECK(!test::Names(child.output, "Stop"));
 }
 
 TEST_CASE("OutOfSmallFibers is not reported while outside work is declared", "[fair]") {

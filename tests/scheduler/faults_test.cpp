@@ -1,6 +1,7 @@
 // Mistakes of tasks and of the host, and how weft reports them. Most of these tests end a child
 // process.
 #include "scheduler/state/describe_fault.h"
+#include "scheduler/state/reporting.h"
 
 #include "support/child_process.h"
 #include "support/scheduler_run.h"
@@ -12,12 +13,18 @@
 #include "weft/describe_fault.h"
 #include "weft/time.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <sstream>
+#include <string>
 
 #include <signal.h>
 #include <unistd.h>
+#if !defined(_WIN32)
+#include <sys/socket.h>
+#endif
 
 #include <catch2/catch.hpp>
 
@@ -102,6 +109,61 @@ TEST_CASE("report StackOverflow: reaches onReport", "[faults][overflow]") {
 }
 
 #if !defined(_WIN32)  // for Windows: faults_test_windows.cpp
+
+TEST_CASE("report StackOverflow: is one write, also if a text is long", "[faults][overflow]") {
+    int ends[2];
+    // a socket of this type keeps the bytes of each write apart
+    REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) == 0);
+    const int before = dup(STDERR_FILENO);
+    const std::string tooLong(1000, 'x');
+    dup2(ends[1], STDERR_FILENO);
+    internal::ReportFault(SchedulerOptions(), "what", "hint", nullptr);
+    internal::ReportFault(SchedulerOptions(), "what", tooLong.c_str(), nullptr);
+    dup2(before, STDERR_FILENO);
+    close(before);
+    char line[600];
+    ssize_t bytes = recv(ends[0], line, sizeof line, MSG_DONTWAIT);
+    CHECK(std::string(line, static_cast<size_t>(std::max<ssize_t>(bytes, 0))) ==
+          "weft: fatal: what. hint\n");
+    bytes = recv(ends[0], line, sizeof line, MSG_DONTWAIT);
+    CHECK(bytes == 511);
+    CHECK((bytes > 0 && line[bytes - 1] == '\n'));
+    CHECK(recv(ends[0], line, sizeof line, MSG_DONTWAIT) == -1);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+TEST_CASE("report StackOverflow: the lines of two workers do not mix", "[faults][overflow]") {
+    for (int round = 0; round < 10; ++round) {
+        const test::ChildResult child = test::RunInChild([] {
+            signal(SIGSEGV, SIG_DFL);
+            std::atomic<uint32_t> ready{0};
+            test::Batch both(2, [&](TaskScheduler &, uint32_t) {
+                ready.fetch_add(1);
+                test::SpinUntil([&] { return ready.load() == 2; });
+                test::OverflowStack();
+            });
+            auto main = [&](TaskScheduler *scheduler) {
+                for (uint32_t worker : {0u, 1u}) {
+                    scheduler->AddTask(both[worker], nullptr,
+                                       {Priority::Normal, StackClass::Small, worker, "greedy"});
+                }
+            };
+            const Task task = MakeTask(main);
+            TaskScheduler(WithFaults(2)).Run(task.function, task.arg);
+        });
+        INFO(child.output);
+        CHECK(child.signal == SIGSEGV);
+        std::istringstream lines(child.output);
+        uint32_t count = 0;
+        for (std::string line; std::getline(lines, line); ++count) {
+            CHECK(line.find("weft: fatal: stack overflow of fiber ") == 0);
+            CHECK(line.rfind("weft: fatal: ") == 0);
+            CHECK(test::Names(line, "large arrays off the stack."));
+        }
+        CHECK((count == 1 || count == 2));
+    }
+}
 
 TEST_CASE("stack overflow: a previous handler is called after the report", "[faults][overflow]") {
     const test::ChildResult child = test::RunInChild([] {

@@ -164,11 +164,15 @@ TEST_CASE("fault: start-up fails half-way. Each allocation in turn fails, and no
         const Status status = runner.Run([&](TaskScheduler &) { ran = true; });
         REQUIRE(test::OutstandingAllocations() == before);
         REQUIRE(ran == (status == Status::Ok));
+        // the only report, and it says what the memory was for
+        REQUIRE(runner.log.Count() == (status == Status::Ok ? 0u : 1u));
         if (!failing.HasFailed()) {
             CHECK(status == Status::Ok);
             break;
         }
         REQUIRE(status == Status::OutOfMemory);
+        REQUIRE(test::Names(runner.log.First(ReportCode::OutOfMemory).what,
+                            "the scheduler cannot start: there is no memory for the queues of 3"));
     }
     CHECK(failures > 10);
     CHECK(failures < 1000);
@@ -183,7 +187,12 @@ TEST_CASE(
         constexpr size_t kStack = size_t{256} << 20;
         SchedulerOptions options = test::Options(16, 16, 2);
         options.threadStackBytes = kStack;
-        options.onReport = [](const Report &, void *) { _exit(2); };
+        static int s_reports = 0;
+        options.onReport = [](const Report &report, void *) {
+            ++s_reports;
+            if (report.code != ReportCode::BadOption || report.fatal) _exit(2);
+            if (!test::Names(report.what, " of 16, with a stack of 268435456 bytes")) _exit(5);
+        };
         const rlimit some{test::VirtualBytes() + 6 * kStack, RLIM_INFINITY};
         setrlimit(RLIMIT_AS, &some);
         static std::atomic<bool> ran{false};
@@ -192,6 +201,7 @@ TEST_CASE(
             const Status status = scheduler.Run([](TaskScheduler *, void *) { ran.store(true); });
             if (status != Status::ThreadFailed) _exit(3);
             if (ran.load()) _exit(4);
+            if (s_reports != round + 1) _exit(6);
         }
     });
     CHECK(child.exited);
@@ -201,23 +211,45 @@ TEST_CASE(
 
 TEST_CASE("impossible stack sizes give a status, and nothing leaks", "[lifecycle]") {
     const uint32_t mappings = test::Mappings();
+    const auto refusal = [](const test::Runner &runner, ReportCode code) {
+        CHECK(runner.log.Count() == 1);
+        CHECK(!runner.log.First(code).fatal);
+        CHECK(runner.log.First(code).hint != "");
+        return runner.log.First(code).what;
+    };
     SECTION("more than the address space") {
         SchedulerOptions options = test::Options(2);
         options.largeStackBytes = size_t{1} << 60;
         test::Runner runner(options);
         CHECK(runner.Run([](TaskScheduler &) {}) == Status::OutOfMemory);
+        CHECK(refusal(runner, ReportCode::OutOfMemory) ==
+              "the scheduler cannot start: there is no memory for 32 stacks of 1152921504606846976 "
+              "bytes (SchedulerOptions::largeFibers, largeStackBytes)");
     }
     SECTION("a size that overflows") {
         SchedulerOptions options = test::Options(2);
         options.smallStackBytes = SIZE_MAX - 100;
         test::Runner runner(options);
         CHECK(runner.Run([](TaskScheduler &) {}) == Status::OutOfMemory);
+        CHECK(test::Names(refusal(runner, ReportCode::OutOfMemory), "smallStackBytes"));
     }
     SECTION("thread stacks larger than the address space") {
         SchedulerOptions options = test::Options(3);
         options.threadStackBytes = size_t{1} << 60;
         test::Runner runner(options);
         CHECK(runner.Run([](TaskScheduler &) {}) == Status::ThreadFailed);
+        CHECK(test::Names(refusal(runner, ReportCode::BadOption),
+                          "refuses the thread of worker 1 of 3, with a stack of"));
+        CHECK(runner.scheduler.Start() == Status::ThreadFailed);
+        CHECK(test::Names(runner.log.Text(), "refuses the thread of worker 0 of 3"));
+    }
+    SECTION("the watchdog's thread") {
+        SchedulerOptions options = test::Options(1);  // Run needs no other thread
+        options.threadStackBytes = size_t{1} << 60;
+        options.watchdogMilliseconds = 1000;
+        test::Runner runner(options);
+        CHECK(runner.Run([](TaskScheduler &) {}) == Status::ThreadFailed);
+        CHECK(test::Names(refusal(runner, ReportCode::BadOption), "watchdogMilliseconds"));
     }
     CHECK(test::Mappings() <= mappings + 4);
 }

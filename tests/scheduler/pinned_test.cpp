@@ -5,6 +5,7 @@
 #include "support/threads.h"
 
 #include <atomic>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -327,6 +328,37 @@ TEST_CASE("report BadOption: tasks for a worker out of range are not submitted",
     CHECK(runner.log.Count() == 30);
     CHECK(test::Names(runner.log.First(ReportCode::BadOption).what, "TaskOptions::worker"));
     CHECK(!runner.log.First(ReportCode::BadOption).fatal);
+}
+
+TEST_CASE("report BadOption: a pin out of range names the task and the workers that there are",
+          "[pinned]") {
+    const Task task{[](TaskScheduler *, void *) {}, nullptr};
+    for (uint32_t workers : {0u, 2u}) {
+        SchedulerOptions options = test::Options(workers);
+        options.maxAttached = 3;
+        test::Runner runner(options);
+        REQUIRE(runner.scheduler.Start() == Status::Ok);
+        TaskOptions pin = test::Named("draw");
+        pin.worker = 9;
+        runner.scheduler.AddTask(task, nullptr, pin);
+        const std::string range = workers != 0
+                                      ? "workers are 0 to 1, attached threads 2 to 4"
+                                      : "there are no workers, and the attached thread is 0";
+        CHECK(runner.log.First(ReportCode::BadOption).what ==
+              "AddTasks: TaskOptions::worker of task 'draw' is 9; " + range);
+        pin.worker = workers;  // in range, but no thread is attached
+        runner.scheduler.AddTask(task, nullptr, pin);
+        CHECK(test::Names(runner.log.Text(),
+                          "of task 'draw': no thread is attached as " + std::to_string(workers)));
+        CHECK(runner.log.Count() == 2);
+        runner.scheduler.Stop();
+    }
+    test::Runner runner(test::Options(2));
+    TaskOptions pin = test::Named(nullptr);
+    pin.worker = 1;
+    CHECK(runner.scheduler.Run(task.function, nullptr, pin) == Status::BadOption);
+    CHECK(runner.log.First(ReportCode::BadOption).what ==
+          "Run: TaskOptions::worker of task 'unnamed' is 1; the calling thread is 0");
 }
 
 TEST_CASE("pinned: all priorities, with and without a counter", "[pinned]") {

@@ -9,7 +9,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include <catch2/catch.hpp>
 
@@ -118,4 +120,46 @@ TEST_CASE("reports: onReport may wait for another thread's call while the run en
     };
     CHECK(scheduler.Run(MakeTask(main).function, &main) == Status::Ok);
     wrong.join();
+}
+
+TEST_CASE("reports: each code has the name of its enumerator", "[reporting]") {
+#define WEFT_NAMED(code) \
+    { ReportCode::code, #code }
+    const std::pair<ReportCode, std::string> names[] = {
+        WEFT_NAMED(NullTask),
+        WEFT_NAMED(NullCounter),
+        WEFT_NAMED(BadOption),
+        WEFT_NAMED(NotRunning),
+        WEFT_NAMED(RunEnding),
+        WEFT_NAMED(EndDelayed),
+        WEFT_NAMED(NotAWorker),
+        WEFT_NAMED(WrongThread),
+        WEFT_NAMED(InHook),
+        WEFT_NAMED(LeftAttached),
+        WEFT_NAMED(Forked),
+        WEFT_NAMED(StackOverflow),
+        WEFT_NAMED(DestroyedInUse),
+        WEFT_NAMED(NoWorkers),
+        WEFT_NAMED(CounterUnderflow),
+        WEFT_NAMED(CounterOverflow),
+        WEFT_NAMED(WrongScheduler),
+        WEFT_NAMED(TaskThrew),
+        WEFT_NAMED(FloatingPointState),
+        WEFT_NAMED(OutOfSmallFibers),
+        WEFT_NAMED(OutOfLargeFibers),
+        WEFT_NAMED(Stalled),
+        WEFT_NAMED(OutOfMemory),
+        WEFT_NAMED(MemoryInUse),
+        WEFT_NAMED(MemoryLeaked),
+        WEFT_NAMED(BrokenInvariant),
+        WEFT_NAMED(NoProgress),
+        WEFT_NAMED(WaitInScope),
+    };
+#undef WEFT_NAMED
+    uint16_t next = 0;
+    for (const auto &[code, name] : names) {
+        CHECK(static_cast<uint16_t>(code) == next++);  // the table is complete
+        CHECK(NameOf(code) == name);
+    }
+    CHECK(NameOf(static_cast<ReportCode>(next)) == std::string("unknown"));
 }

@@ -370,6 +370,9 @@ TEST_CASE("fault: Start fails half-way. Each allocation in turn fails, and nothi
         REQUIRE(test::OutstandingAllocations() == before);
         if (!failing.HasFailed()) break;
         REQUIRE(status == Status::OutOfMemory);
+        REQUIRE(runner.log.Count() == 1);
+        REQUIRE(test::Names(runner.log.First(ReportCode::OutOfMemory).what,
+                            "the scheduler cannot start: "));
     }
     CHECK(failures > 10);
     CHECK(failures < 1000);

@@ -45,6 +45,36 @@ TEST_CASE("identity: Current, CurrentWorker and CurrentFiber", "[task_scheduler]
     }
 }
 
+TEST_CASE("identity: MaxConcurrency is above the index of each worker and attached thread",
+          "[task_scheduler]") {
+    SchedulerOptions options = test::Options(3);
+    options.maxAttached = 2;
+    test::Runner runner(options);
+    CHECK(runner.scheduler.MaxConcurrency() == 5);  // it does not run yet
+    uint32_t inside = 0, attached = 0, index = 0;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        inside = scheduler.MaxConcurrency();
+        std::thread([&] {
+            if (scheduler.AttachThread() != Status::Ok) return;
+            attached = scheduler.MaxConcurrency();
+            index = scheduler.CurrentWorker();
+            scheduler.DetachThread();
+        }).join();
+    }) == Status::Ok);
+    CHECK(inside == 5);
+    CHECK(attached == 5);
+    CHECK(index == 3);
+    CHECK(runner.log.Text() == "");
+    CHECK(TaskScheduler().MaxConcurrency() == TaskScheduler().WorkerCount() + 8);
+    test::Runner single(test::Options(0));
+    REQUIRE(single.scheduler.Start() == Status::Ok);
+    CHECK(single.scheduler.MaxConcurrency() == 1);
+    CHECK(single.scheduler.AttachThread() == Status::Ok);
+    CHECK(single.scheduler.CurrentWorker() == 0);
+    single.scheduler.DetachThread();
+    single.scheduler.Stop();
+}
+
 TEST_CASE("MakeTask refers to a callable", "[task_scheduler]") {
     test::Runner runner(test::Options(2));
     int calls = 0;
@@ -128,13 +158,30 @@ TEST_CASE("report NotAWorker: calls that only workers may make, from another thr
     const auto callAll = [&] {
         runner.scheduler.Yield();
         ran = runner.scheduler.RunPinnedTasks();
+        runner.scheduler.SetPriority(Priority::Low);
     };
-    callAll();
     CHECK(runner.Run([&](TaskScheduler &) { std::thread(callAll).join(); }) == Status::Ok);
     CHECK(ran == 0);
-    CHECK(runner.log.Count() == 4);
-    CHECK(runner.log.CountOf(ReportCode::NotAWorker) == 4);
-    for (const char *call : {"Yield was", "RunPinnedTasks was"})
+    CHECK(runner.log.Count() == 3);
+    CHECK(runner.log.CountOf(ReportCode::NotAWorker) == 3);
+    for (const char *call : {"Yield was", "RunPinnedTasks was", "SetPriority was"})
+        CHECK(test::Names(runner.log.Text(), call));
+}
+
+TEST_CASE("report NotRunning: calls that only workers may make, before and after the run",
+          "[task_scheduler]") {
+    test::Runner runner(test::Options(1));
+    const Task task = {[](TaskScheduler *, void *) {}, nullptr};
+    for (size_t reports : {4u, 8u}) {
+        runner.scheduler.Yield();
+        CHECK(runner.scheduler.RunPinnedTasks() == 0);
+        runner.scheduler.SetPriority(Priority::Low);
+        runner.scheduler.AddChildTasks(1, &task);
+        CHECK(runner.log.CountOf(ReportCode::NotRunning) == reports);
+        CHECK(runner.log.Count() == reports);
+        CHECK(runner.Run([](TaskScheduler &) {}) == Status::Ok);
+    }
+    for (const char *call : {"Yield was", "RunPinnedTasks was", "SetPriority was", "AddChildTasks"})
         CHECK(test::Names(runner.log.Text(), call));
 }
 

@@ -6,6 +6,7 @@
 #include "weft/sync/shared_mutex.h"
 #include "weft/time.h"
 #include "weft/trace/marks.h"
+#include "weft/trace/recorder.h"
 
 #include "scheduler/state/trace.h"
 #include "support/off_cpu.h"
@@ -546,4 +547,60 @@ TEST_CASE("trace: numbers of tasks are told exactly where their lower bits begin
     // The second and the third start may give the same numbers.
     CHECK(numbers.size() >= 2 * (3 + 1 + 10 + 2000));
     CHECK(internal::FullTaskId(*scheduler, 0) == 0);
+}
+
+TEST_CASE("trace: CurrentTask is the number that the events of the task have", "[trace]") {
+    // 0: not traced, 1: a hook, 2: a recorder
+    for (const int traced : {0, 1, 2}) {
+        INFO("traced " << traced);
+        SchedulerOptions options = test::Options(2);
+        const auto memory = std::make_unique<unsigned char[]>(1 << 20);
+        Recorder recorder(memory.get(), 1 << 20);
+        // begun[i]: the number in the TaskBegin of task i; inside[i]: what the task itself has seen
+        std::atomic<uint64_t> begun[60]{}, inside[60]{};
+        std::atomic<uint32_t> wrong{0};
+        struct Host {
+            std::atomic<uint64_t> *begun;
+            const Task *tasks = nullptr;
+        } host{begun};
+        options.trace.user = &host;
+        options.trace.kinds = TraceHooks::Bit(TraceKind::TaskBegin);
+        if (traced == 1) {
+            options.trace.event = [](const TraceEvent &event, void *user) {
+                const Host &its = *static_cast<Host *>(user);
+                for (uint32_t i = 0; i < 60; ++i) {
+                    if (its.tasks != nullptr && its.tasks[i].arg == event.arg)
+                        its.begun[i].store(event.taskId);
+                }
+            };
+        }
+        if (traced == 2) options.recorder = &recorder;
+        test::Runner runner(options);
+        test::Batch leaf(2, [](TaskScheduler &, uint32_t) {});
+        test::Batch batch(60, [&](TaskScheduler &scheduler, uint32_t i) {
+            const uint64_t number = scheduler.CurrentTask();
+            inside[i].store(number);
+            scheduler.AddTasksAndWait(2, leaf.Tasks());  // other tasks run on this fiber
+            scheduler.Yield();
+            wrong.fetch_add(scheduler.CurrentTask() != number);
+        });
+        host.tasks = batch.Tasks();
+        uint64_t inMain = 1;
+        CHECK(runner.scheduler.CurrentTask() == 0);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            inMain = scheduler.CurrentTask();
+            scheduler.AddTasksAndWait(60, batch.Tasks());
+            inMain += scheduler.CurrentTask();
+        }) == Status::Ok);
+        CHECK(inMain == 0);
+        CHECK(wrong.load() == 0);
+        std::set<uint64_t> numbers;
+        for (uint32_t i = 0; i < 60; ++i) {
+            if (traced == 1) CHECK(inside[i].load() == begun[i].load());
+            numbers.insert(inside[i].load());
+        }
+        CHECK(numbers.size() == (traced != 0 ? 60u : 1u));
+        CHECK(numbers.count(0) == (traced != 0 ? 0u : 1u));
+        CHECK(runner.log.Text() == "");
+    }
 }

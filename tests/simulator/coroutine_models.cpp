@@ -13,8 +13,9 @@ namespace simulator {
 namespace {
 
 struct Shared {
-    Shared(TaskScheduler &scheduler, Counter *lowered) : counter(lowered), event(scheduler) {}
-    Counter *counter;
+    Shared(TaskScheduler &scheduler, Counter *lowered, Counter *lastLowered)
+        : counter(lowered), last(lastLowered), event(scheduler) {}
+    Counter *counter, *last;
     Event event;
     uint32_t passed = 0, ended = 0, returned = 0;
 };
@@ -29,6 +30,10 @@ Coroutine<> Visit(Shared &shared, uint32_t value) {
     shared.returned += co_await AfterEvent(shared) != 0;
     co_await Until{*shared.counter, value};
     Check(shared.counter->Value() <= value, "a coroutine continued before its counter was reached");
+    const Clock::time_point limit = Now() + std::chrono::microseconds(Random(300));
+    const bool isReached = co_await UntilDeadline{*shared.last, limit};
+    Check(isReached || Now() >= limit, "a wait with a deadline ended before both");
+    Check(!isReached || shared.last->IsZero(), "a wait with a deadline was told too early");
     const Clock::time_point end = Now() + std::chrono::microseconds(Random(300));
     co_await end;
     Check(Now() >= end, "a coroutine continued before its deadline");
@@ -41,13 +46,16 @@ Coroutine<> Visit(Shared &shared, uint32_t value) {
 void Coroutines() {
     constexpr uint32_t kCount = 3;
     Counters counters;
-    Counter *counter = counters.New(2);
+    Counter *counter = counters.New(2), *last = counters.New(1);
     SchedulerOptions options = Options(1 + Random(2), 2 + Random(2), 1);
     options.onReport =
         OnlyThese<ReportCode::Stalled>;  // all coroutines may wait for the external thread
     TaskScheduler scheduler(options);
-    Shared shared(scheduler, counter);
-    HostThread thread([&] { scheduler.DecrementCounter(counter); });
+    Shared shared(scheduler, counter, last);
+    HostThread thread([&] {
+        scheduler.DecrementCounter(counter);
+        scheduler.DecrementCounter(last);
+    });
     auto set = [&](TaskScheduler *running) {
         shared.event.Set();
         running->DecrementCounter(counter);
@@ -64,6 +72,7 @@ void Coroutines() {
               shared.returned == kCount,
           "a coroutine did not end, or ended twice");
     Counters::Kill(counter);
+    Counters::Kill(last);
 }
 
 Coroutine<> Home(TaskScheduler &scheduler, uint32_t worker, Counter &counter, uint32_t &ended) {

@@ -84,6 +84,38 @@ void SyncEventAuto() {
     });
 }
 
+// Two Auto events are set once each. One task waits for the first of both until a deadline, another
+// one without a deadline. Each Set must end exactly one wait. Otherwise the model ends in a
+// deadlock.
+void SyncEventAny() {
+    WithScheduler([](TaskScheduler &scheduler) {
+        Event a(scheduler, EventReset::Auto), b(scheduler, EventReset::Auto);
+        Event *const both[] = {&a, &b};
+        Cell data[2];
+        uint32_t taken = 0;
+        const auto take = [&](uint32_t index) {
+            Check(data[index].Get() == 1, "an earlier write is not visible after the wait");
+            ++taken;
+        };
+        const uint32_t setter = Random(3), timed = (setter + 1) % 3;
+        AllAtOnce(scheduler, 2, [&](TaskScheduler &, uint32_t index) {
+            if (index == setter) {
+                for (const uint32_t i : {0u, 1u}) {
+                    data[i].Set(1);
+                    both[i]->Set();
+                }
+            } else if (index == timed) {
+                const uint32_t got = WaitForAnyFor(scheduler, both, Soon());
+                if (got != 2) take(got);
+            } else {
+                take(WaitForAny(scheduler, both));
+            }
+        });
+        if (taken == 1) take(WaitForAny(scheduler, both));
+        Check(!a.IsSet() && !b.IsSet(), "one Set released two waiters, or none");
+    });
+}
+
 // Producers and consumers use items under a condition variable, with and without timeouts. Each
 // notify_one must reach a waiter that needs an item. Otherwise the model ends in a deadlock.
 void SyncCondition() {
@@ -223,6 +255,7 @@ std::vector<Model> SyncModels() {
         {"sync_event_dies", "a waiter destroys an event", SyncEventLifetime},
         {"sync_event_reset", "an event that is reset before its data is read", SyncEventReset},
         {"sync_event_auto", "an event that releases one waiter", SyncEventAuto},
+        {"sync_event_any", "waits for the first of two events", SyncEventAny},
         {"sync_condition", "items in a queue with a condition variable", SyncCondition},
         {"sync_condition_dies", "a task destroys a condition variable after notify_all",
          SyncConditionLifetime},

@@ -36,7 +36,12 @@ Coroutine<> Go(Walk &walk, uint64_t seed, uint32_t depth) {
         walk.scheduler.AddTasks(nodes.Count(), nodes.Tasks(), &counter,
                                 {Priority::Normal, StackClass::Small, kAnyWorker, kTaskNames[0]});
         walk.graph.CountWait();
-        co_await counter;
+        if (random.OneIn(2)) {  // waits that give up, until one does not
+            while (!co_await UntilDeadline{counter, Now() + microseconds(random.Below(100))}) {
+            }
+        } else {
+            co_await counter;
+        }
         if (!counter.IsZero())
             walk.graph.TheFigures().Fail("a counter is %u after a coroutine's wait",
                                          counter.Value());

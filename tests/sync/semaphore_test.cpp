@@ -1,9 +1,15 @@
 #include "weft/sync/semaphore.h"
 
 #include "sync/mix.h"
+#include "weft/sync/condition_variable.h"
+#include "weft/sync/event.h"
+#include "weft/sync/mutex.h"
+#include "weft/sync/shared_mutex.h"
 
+#include <limits>
 #include <memory>
 #include <mutex>
+#include <type_traits>
 
 #include <catch2/catch.hpp>
 
@@ -105,6 +111,76 @@ TEST_CASE("deadlines beyond the range of the clock become its end, or have passe
     const auto later = DeadlineAt(system_clock::now() + hours(1));
     CHECK(later > soon - std::chrono::minutes(30));
     CHECK(later < soon + std::chrono::minutes(30));
+}
+
+TEST_CASE("report BadOption: a wait for a time that is not a number does not wait",
+          "[sync][time]") {
+    using Seconds = std::chrono::duration<double>;
+    using Later = std::chrono::time_point<std::chrono::system_clock, Seconds>;
+    using Soon = std::chrono::time_point<Clock, std::chrono::duration<float>>;
+    const Seconds nan(std::numeric_limits<double>::quiet_NaN());
+    test::Runner runner(test::Options(1));
+    size_t waits = 0, wrong = 0;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Semaphore semaphore(scheduler);
+        Event event(scheduler);
+        Mutex mutex(scheduler);
+        SharedMutex shared(scheduler);
+        ConditionVariable changed(scheduler);
+        mutex.lock();
+        shared.lock();
+        const auto check = [&](bool passed) {
+            ++waits;
+            wrong += passed || runner.log.CountOf(ReportCode::BadOption) != waits;
+        };
+        check(semaphore.try_acquire_for(nan));
+        check(semaphore.try_acquire_until(Later(nan)));
+        check(event.WaitFor(nan));
+        check(event.WaitUntil(Later(nan)));
+        check(event.WaitUntil(Soon(std::chrono::duration<float>(nan))));
+        check(mutex.try_lock_for(-nan));
+        check(mutex.try_lock_until(Later(nan)));
+        check(shared.try_lock_for(nan));
+        check(shared.try_lock_until(Later(nan)));
+        check(shared.try_lock_shared_for(nan));
+        check(shared.try_lock_shared_until(Later(nan)));
+        check(changed.wait_for(mutex, nan) == std::cv_status::no_timeout);
+        check(changed.wait_until(mutex, Later(nan), [] { return false; }));
+        shared.unlock();
+        mutex.unlock();
+    }) == Status::Ok);
+    CHECK(waits == 13);
+    CHECK(wrong == 0);
+    CHECK(runner.log.Count() == waits);
+    CHECK(test::Names(runner.log.First(ReportCode::BadOption).what, "NaN"));
+}
+
+TEST_CASE("deadlines: infinity never comes, and minus infinity has passed", "[sync][time]") {
+    using Seconds = std::chrono::duration<double>;
+    const Seconds infinite(std::numeric_limits<double>::infinity());
+    test::Runner runner(test::Options(1));
+    TaskScheduler &scheduler = runner.scheduler;
+    const Clock::time_point end = Clock::time_point::max(), soon = Now() + 1h;
+    using internal::DeadlineAfter, internal::DeadlineAt;
+    CHECK(DeadlineAfter(scheduler, infinite) == end);
+    CHECK(DeadlineAfter(scheduler, -infinite) < soon);
+    CHECK(DeadlineAt(scheduler, std::chrono::time_point<Clock, Seconds>(infinite)) == end);
+    CHECK(DeadlineAt(scheduler, std::chrono::time_point<Clock, Seconds>(-infinite)) < soon);
+    using Later = std::chrono::time_point<std::chrono::system_clock, Seconds>;
+    CHECK(DeadlineAt(scheduler, Later(infinite)) == end);
+    CHECK(DeadlineAt(scheduler, Later(-infinite)) < soon);
+    bool passed = false, atOnce = true;
+    CHECK(runner.Run([&](TaskScheduler &running) {
+        Event event(running);
+        atOnce = event.WaitFor(-infinite);
+        auto set = [&](TaskScheduler *) { event.Set(); };
+        running.AddTask(MakeTask(set));
+        passed = event.WaitFor(infinite);
+    }) == Status::Ok);
+    CHECK(passed);
+    CHECK(!atOnce);
+    // weft/time.h takes whole numbers only
+    CHECK(!std::is_convertible_v<Seconds, Clock::duration>);
 }
 
 TEST_CASE("Semaphore: a waiter is overtaken exactly kMaxOvertakes times",

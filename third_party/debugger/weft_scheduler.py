@@ -257,7 +257,8 @@ class Scheduler:
         for timed in self._pool('timedTasks', f['timedTask.size']):
             if memory.u8(timed + f['timedTask.isSet']):
                 block = memory.u64(timed + f['timedTask.block'])
-                self.tasks.append(self._block_task(block, 'begins later', 1))
+                if block:  # otherwise it is the deadline of a coroutine's wait
+                    self.tasks.append(self._block_task(block, 'begins later', 1))
 
     def _read_external(self):
         f = self.fields

@@ -1,7 +1,6 @@
 // A value for each fiber. A task finds its value in all functions that it calls, and on any worker.
 //
-//     // `options` are the options of `scheduler`.
-//     weft::FiberLocal<const char *> asset(scheduler, options, "none");
+//     weft::FiberLocal<const char *> asset(scheduler, "none");
 //
 //     void LoadOne(weft::TaskScheduler *scheduler, void *arg) {
 //         weft::FiberLocal<const char *>::Scope scope(asset, static_cast<File *>(arg)->name);
@@ -20,6 +19,8 @@ namespace weft {
 namespace internal {
 /// Returns how many fibers and attached threads a scheduler with these options has.
 WEFT_API uint32_t FiberCountOf(const SchedulerOptions &options) noexcept;
+/// The same for a scheduler that runs, or one that would begin to run now.
+WEFT_API uint32_t FiberCountOf(const TaskScheduler &scheduler) noexcept;
 }  // namespace internal
 
 /// One T for each fiber and each thread that may be attached. Each T has cache lines of its own.
@@ -34,11 +35,18 @@ class FiberLocal {
 public:
     /// Makes each value as T(args...), which must not throw.
     ///
-    /// `scheduler` must outlive this, and need not run yet. `options` must be the options that it
-    /// was made with; `workers`, `smallFibers`, `largeFibers`, `maxAttached` and `memory` are used.
+    /// `scheduler` must outlive this, and need not run yet. The memory comes from its MemoryHooks.
     /// Without memory there are no values (Count() is 0). If numbers of fibers are automatic and
-    /// the process may use more CPUs when the run begins than now, Get returns null on the
-    /// additional fibers.
+    /// the process may use more CPUs when a run begins than now, Get returns null on the additional
+    /// fibers.
+    template <class... Args>
+    explicit FiberLocal(TaskScheduler &scheduler, const Args &...args) noexcept
+        : m_scheduler(&scheduler),
+          m_values(internal::MemoryHooksOf(scheduler), internal::FiberCountOf(scheduler), args...) {
+    }
+
+    /// The same with `options` instead of the scheduler's own ones. They must have as many
+    /// `workers`, `smallFibers`, `largeFibers` and `maxAttached`; `memory` may differ.
     template <class... Args>
     explicit FiberLocal(TaskScheduler &scheduler, const SchedulerOptions &options,
                         const Args &...args) noexcept

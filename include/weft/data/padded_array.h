@@ -1,13 +1,21 @@
 // The storage of WorkerLocal and FiberLocal: an array of values, each on cache lines of its own.
 #pragma once
 
+#include "weft/export.h"
 #include "weft/hooks.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <new>
 
+namespace weft {
+class TaskScheduler;
+}
+
 namespace weft::internal {
+
+/// Returns the memory hooks of a scheduler's options.
+WEFT_API const MemoryHooks &MemoryHooksOf(const TaskScheduler &scheduler) noexcept;
 
 /// `count` values that are made and destroyed together. Without memory there are none.
 template <class T>

@@ -1,7 +1,6 @@
 // A value for each worker. Tasks can add to it without sharing a cache line.
 //
-//     // `options` are the options of `scheduler`.
-//     weft::WorkerLocal<uint64_t> hits(scheduler, options, 0);
+//     weft::WorkerLocal<uint64_t> hits(scheduler, 0);
 //     weft::ParallelFor(scheduler, 0, count, [&](uint32_t i) { *hits.Get() += IsHit(i); });
 //     uint64_t all = 0;
 //     hits.ForEach([&](uint64_t &each) { all += each; });   // after the loop has returned
@@ -27,10 +26,17 @@ class WorkerLocal {
 public:
     /// Makes each value as T(args...), which must not throw.
     ///
-    /// `scheduler` must outlive this, and need not run yet. `options` must be the options that it
-    /// was made with; `maxAttached` and `memory` are used. Without memory there are no values
-    /// (Count() is 0). If SchedulerOptions::workers is the default, and more CPUs become usable
-    /// before the start, then workers beyond Count() have no value.
+    /// `scheduler` must outlive this, and need not run yet. The memory comes from its MemoryHooks.
+    /// Without memory there are no values (Count() is 0). If SchedulerOptions::workers is the
+    /// default, and more CPUs become usable before a run begins, then workers beyond Count() have
+    /// no value.
+    template <class... Args>
+    explicit WorkerLocal(TaskScheduler &scheduler, const Args &...args) noexcept
+        : m_scheduler(&scheduler),
+          m_values(internal::MemoryHooksOf(scheduler), scheduler.MaxConcurrency(), args...) {}
+
+    /// The same with `maxAttached` and `memory` of `options` instead of the scheduler's own ones.
+    /// `maxAttached` must not be lower.
     template <class... Args>
     explicit WorkerLocal(TaskScheduler &scheduler, const SchedulerOptions &options,
                          const Args &...args) noexcept

@@ -60,7 +60,7 @@ public:
     template <class Lock, class OtherClock, class Duration>
     std::cv_status wait_until(Lock &lock,
                               const std::chrono::time_point<OtherClock, Duration> &time) noexcept {
-        const Clock::time_point deadline = internal::DeadlineAt(time);
+        const Clock::time_point deadline = internal::DeadlineAt(m_queue.Scheduler(), time);
         bool polls = false;
         return WaitUntil(lock, &deadline, polls) ? std::cv_status::no_timeout
                                                  : std::cv_status::timeout;
@@ -68,14 +68,14 @@ public:
     template <class Lock, class Rep, class Period>
     std::cv_status wait_for(Lock &lock,
                             const std::chrono::duration<Rep, Period> &duration) noexcept {
-        return wait_until(lock, internal::DeadlineAfter(duration));
+        return wait_until(lock, internal::DeadlineAfter(m_queue.Scheduler(), duration));
     }
     /// Like wait with a condition, but returns after the time has passed, too. Returns true if the
     /// condition holds. Thread-safe.
     template <class Lock, class OtherClock, class Duration, class Condition>
     bool wait_until(Lock &lock, const std::chrono::time_point<OtherClock, Duration> &time,
                     Condition condition) noexcept(noexcept(condition())) {
-        const Clock::time_point deadline = internal::DeadlineAt(time);
+        const Clock::time_point deadline = internal::DeadlineAt(m_queue.Scheduler(), time);
         for (bool polls = false; !condition();) {
             if (!WaitUntil(lock, &deadline, polls)) return condition();
         }
@@ -84,7 +84,7 @@ public:
     template <class Lock, class Rep, class Period, class Condition>
     bool wait_for(Lock &lock, const std::chrono::duration<Rep, Period> &duration,
                   Condition condition) noexcept(noexcept(condition())) {
-        return wait_until(lock, internal::DeadlineAfter(duration), condition);
+        return wait_until(lock, internal::DeadlineAfter(m_queue.Scheduler(), duration), condition);
     }
 
 private:

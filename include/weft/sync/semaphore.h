@@ -45,11 +45,11 @@ public:
     /// Like acquire, but return false if the time passes first. Thread-safe.
     template <class Rep, class Period>
     bool try_acquire_for(const std::chrono::duration<Rep, Period> &duration) noexcept {
-        return AcquireUntil(internal::DeadlineAfter(duration));
+        return AcquireUntil(internal::DeadlineAfter(m_permits.Scheduler(), duration));
     }
     template <class OtherClock, class Duration>
     bool try_acquire_until(const std::chrono::time_point<OtherClock, Duration> &time) noexcept {
-        return AcquireUntil(internal::DeadlineAt(time));
+        return AcquireUntil(internal::DeadlineAt(m_permits.Scheduler(), time));
     }
 
 private:

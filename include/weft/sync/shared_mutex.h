@@ -54,19 +54,19 @@ public:
     /// Like lock and lock_shared, but return false if the time passes first. Thread-safe.
     template <class Rep, class Period>
     bool try_lock_for(const std::chrono::duration<Rep, Period> &duration) noexcept {
-        return LockUntil(internal::DeadlineAfter(duration));
+        return LockUntil(internal::DeadlineAfter(m_permits.Scheduler(), duration));
     }
     template <class OtherClock, class Duration>
     bool try_lock_until(const std::chrono::time_point<OtherClock, Duration> &time) noexcept {
-        return LockUntil(internal::DeadlineAt(time));
+        return LockUntil(internal::DeadlineAt(m_permits.Scheduler(), time));
     }
     template <class Rep, class Period>
     bool try_lock_shared_for(const std::chrono::duration<Rep, Period> &duration) noexcept {
-        return LockSharedUntil(internal::DeadlineAfter(duration));
+        return LockSharedUntil(internal::DeadlineAfter(m_permits.Scheduler(), duration));
     }
     template <class OtherClock, class Duration>
     bool try_lock_shared_until(const std::chrono::time_point<OtherClock, Duration> &time) noexcept {
-        return LockSharedUntil(internal::DeadlineAt(time));
+        return LockSharedUntil(internal::DeadlineAt(m_permits.Scheduler(), time));
     }
 
 private:

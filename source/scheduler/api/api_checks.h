@@ -28,14 +28,17 @@ inline Worker *WorkerOf(const TaskScheduler &taskScheduler) noexcept {
     return worker != nullptr && *worker->home == &taskScheduler ? worker : nullptr;
 }
 
-// Returns true if the thread is a worker of this scheduler. A thread can be a worker of several
-// schedulers, nested in each other. WorkerOf only sees the innermost one; this function checks all
-// of them. Slow.
-inline bool IsWorkerOf(const TaskScheduler &taskScheduler) noexcept {
+// Returns the calling thread's worker of this scheduler, or null. A thread can be a worker of
+// several schedulers, nested in each other. WorkerOf only sees the innermost one; this function
+// checks all of them. Slow.
+inline const Worker *AnyWorkerOf(const TaskScheduler &taskScheduler) noexcept {
     const Worker *worker = internal::CurrentWorker();
     while (worker != nullptr && *worker->home != &taskScheduler)
         worker = static_cast<const Worker *>(worker->outerSlot);
-    return worker != nullptr;
+    return worker;
+}
+inline bool IsWorkerOf(const TaskScheduler &taskScheduler) noexcept {
+    return AnyWorkerOf(taskScheduler) != nullptr;
 }
 
 // WorkerOf for queries: also works in such a child process and in a memory hook.
@@ -59,14 +62,22 @@ inline bool IsRefusedHere(const TaskScheduler &taskScheduler, const char *call) 
     return true;
 }
 
+// Reports a call that needs a worker, by a thread that is none. The thread need not enter the gate:
+// it only compares the pointer with null.
+WEFT_NOINLINE inline void ReportNoWorker(const TaskScheduler &taskScheduler,
+                                         const char *call) noexcept {
+    if (IsRefusedHere(taskScheduler, call)) return;
+    if (EntryGate::StateOf(taskScheduler).scheduler.load(kSeqCst) == nullptr)
+        return ReportNotRunning(taskScheduler, call);
+    ReportMistake(EntryGate::OptionsOf(taskScheduler), ReportCode::NotAWorker,
+                  "Call it from a task that this scheduler runs, or attach the thread first.",
+                  "%s was called by a thread that runs no task of this scheduler", call);
+}
+
 // Returns the calling thread's worker, or null after a report.
 inline Worker *CallingWorker(const TaskScheduler &taskScheduler, const char *call) noexcept {
     Worker *worker = WorkerOf(taskScheduler);
-    if (WEFT_UNLIKELY(worker == nullptr) && !IsRefusedHere(taskScheduler, call)) {
-        ReportMistake(EntryGate::OptionsOf(taskScheduler), ReportCode::NotAWorker,
-                      "Call it from a task that this scheduler runs, or attach the thread first.",
-                      "%s was called by a thread that runs no task of this scheduler", call);
-    }
+    if (WEFT_UNLIKELY(worker == nullptr)) ReportNoWorker(taskScheduler, call);
     return worker;
 }
 
@@ -92,16 +103,34 @@ inline bool AreOptions(const SchedulerOptions &options, const TaskOptions &taskO
     return false;
 }
 
+// Reports that TaskOptions::worker is out of range.
+WEFT_NOINLINE inline void ReportWorker(const Scheduler &scheduler, const TaskOptions &taskOptions,
+                                       const char *call) noexcept {
+    constexpr const char *kHint =
+        "Give kAnyWorker, or the index of a worker or of an attached thread.";
+    const char *const name = taskOptions.name != nullptr ? taskOptions.name : "unnamed";
+    const uint32_t workers = scheduler.workerCount;
+    if (workers == 0) {
+        ReportMistake(scheduler.options, ReportCode::BadOption, kHint,
+                      "%s: TaskOptions::worker of task '%s' is %u; there are no workers, and the "
+                      "attached thread is 0",
+                      call, name, taskOptions.worker);
+    } else {
+        ReportMistake(scheduler.options, ReportCode::BadOption, kHint,
+                      "%s: TaskOptions::worker of task '%s' is %u; workers are 0 to %u, attached "
+                      "threads %u to %u",
+                      call, name, taskOptions.worker, workers - 1, workers,
+                      scheduler.slotCount - 1);
+    }
+}
+
 // Returns false, after a report, if TaskOptions::worker is neither kAnyWorker nor the index of a
 // worker or of a slot for an attached thread.
 inline bool IsWorker(const Scheduler &scheduler, const TaskOptions &taskOptions,
                      const char *call) noexcept {
     if (WEFT_LIKELY(taskOptions.worker == kAnyWorker) || taskOptions.worker < scheduler.slotCount)
         return true;
-    ReportMistake(scheduler.options, ReportCode::BadOption,
-                  "Give kAnyWorker, or the index of a worker or of an attached thread.",
-                  "%s: TaskOptions::worker is %u, and there are %u workers", call,
-                  taskOptions.worker, scheduler.workerCount);
+    ReportWorker(scheduler, taskOptions, call);
     return false;
 }
 

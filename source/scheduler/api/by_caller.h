@@ -31,4 +31,18 @@ WEFT_FORCEINLINE Result WaitByCaller(TaskScheduler &scheduler, const char *call,
         });
 }
 
+/// Calls ask(scheduler) for a query about the running scheduler, or ask(nullptr) if it does not run
+/// or the caller cannot know. Returns the result.
+template <class Ask>
+auto Query(const TaskScheduler &taskScheduler, Ask ask) noexcept {
+    const Worker *worker = WorkerThatAsks(taskScheduler);
+    if (worker != nullptr) return ask(static_cast<const Scheduler *>(worker->scheduler));
+    // in a memory hook the thread may be inside the gate already
+    if (MemoryHookCall::Current() != nullptr) return ask(static_cast<const Scheduler *>(nullptr));
+    EntryGate::Visit visit(const_cast<TaskScheduler &>(taskScheduler));
+    const auto result = ask(static_cast<const Scheduler *>(visit.ComeIn()));
+    visit.GoOut();
+    return result;
+}
+
 }  // namespace weft::internal

@@ -1,6 +1,7 @@
 // What the other layers and the templates in the public headers call.
 #include "scheduler/api/internal_api.h"
 
+#include "scheduler/api/by_caller.h"
 #include "scheduler/state/check_options.h"
 #include "scheduler/wait/urgent.h"
 #include "weft/data/fiber_local.h"
@@ -24,6 +25,17 @@ uint32_t FiberCountOf(const SchedulerOptions &options) noexcept {
     SchedulerOptions effective = options;
     SetDefaults(effective);
     return effective.smallFibers + effective.largeFibers + effective.maxAttached;
+}
+
+uint32_t FiberCountOf(const TaskScheduler &scheduler) noexcept {
+    return Query(scheduler, [&](const Scheduler *running) {
+        return running != nullptr ? running->AllFibers()
+                                  : FiberCountOf(EntryGate::OptionsOf(scheduler));
+    });
+}
+
+const MemoryHooks &MemoryHooksOf(const TaskScheduler &scheduler) noexcept {
+    return EntryGate::OptionsOf(scheduler).memory;
 }
 
 bool MayCall(const TaskScheduler &scheduler, const char *call) noexcept {

@@ -31,6 +31,37 @@ SchedulerOptions ReadOptions(const SchedulerOptions &given) noexcept {
     return options;
 }
 
+// Stop, and the destructor of a scheduler that was started. `call`: which of them, for reports.
+void StopBy(TaskScheduler &taskScheduler, const char *call) noexcept {
+    SchedulerState &state = EntryGate::StateOf(taskScheduler);
+    if (IsRefusedInMemoryHook(state.options, call)) return;
+    if (env::CallSlot() == InReport() && state.life.load(kRelaxed) == Life::Started) {
+        ReportMistake(state.options, ReportCode::InHook, "Do it when onReport has returned.",
+                      "%s was called by onReport: it would wait for the call that reports", call);
+        return;
+    }
+    if (IsWorkerOf(taskScheduler)) {
+        ReportMistake(state.options, ReportCode::WrongThread,
+                      "Do it on a thread that is not attached, outside of tasks.",
+                      "%s was called by a task or an attached thread: it would wait for itself",
+                      call);
+        return;
+    }
+    Life started = Life::Started;
+    if (!state.life.compare_exchange_strong(started, Life::Stopping, kAcquire, kRelaxed)) {
+        ReportMistake(state.options, ReportCode::NotRunning,
+                      "Call Stop once after each Start; Run ends by itself.",
+                      "%s was called without a Start before it", call);
+        return;
+    }
+    if (state.started->forkMark.IsForked()) {
+        ReportForked(state.options, call);  // no thread to join exists here
+        return;
+    }
+    StopScheduler(taskScheduler);
+    state.life.store(Life::Idle, kRelease);
+}
+
 }  // namespace
 
 TaskScheduler::TaskScheduler(const SchedulerOptions &options) noexcept {
@@ -38,7 +69,8 @@ TaskScheduler::TaskScheduler(const SchedulerOptions &options) noexcept {
 }
 
 TaskScheduler::~TaskScheduler() {
-    if (EntryGate::StateOf(*this).life.load(kAcquire) == Life::Started) Stop();
+    if (EntryGate::StateOf(*this).life.load(kAcquire) == Life::Started)
+        StopBy(*this, "the destructor of TaskScheduler");
 }
 
 Status TaskScheduler::Run(TaskFunction main, void *arg, const TaskOptions &options) noexcept {
@@ -56,7 +88,8 @@ Status TaskScheduler::Run(TaskFunction main, void *arg, const TaskOptions &optio
     if (options.worker != kAnyWorker && options.worker != 0) {
         ReportMistake(EntryGate::OptionsOf(*this), ReportCode::BadOption,
                       "Give kAnyWorker, or 0 for the calling thread.",
-                      "Run: TaskOptions::worker is %u", options.worker);
+                      "Run: TaskOptions::worker of task '%s' is %u; the calling thread is 0",
+                      options.name != nullptr ? options.name : "unnamed", options.worker);
         return Status::BadOption;
     }
     Life idle = Life::Idle;
@@ -84,37 +117,7 @@ Status TaskScheduler::Start() noexcept {
     return status;
 }
 
-void TaskScheduler::Stop() noexcept {
-    if (IsRefusedInMemoryHook(EntryGate::OptionsOf(*this), "Stop")) return;
-    if (env::CallSlot() == InReport() &&
-        EntryGate::StateOf(*this).life.load(kRelaxed) == Life::Started) {
-        ReportMistake(EntryGate::OptionsOf(*this), ReportCode::InHook,
-                      "Call it when onReport has returned.",
-                      "Stop, or the destructor, was called by onReport: it would wait for the call "
-                      "that reports");
-        return;
-    }
-    if (IsWorkerOf(*this)) {
-        ReportMistake(EntryGate::OptionsOf(*this), ReportCode::WrongThread,
-                      "Call it from a thread that is not attached, outside of tasks.",
-                      "Stop was called by a task or an attached thread: it would wait for itself");
-        return;
-    }
-    Life started = Life::Started;
-    if (!EntryGate::StateOf(*this).life.compare_exchange_strong(started, Life::Stopping, kAcquire,
-                                                                kRelaxed)) {
-        ReportMistake(EntryGate::OptionsOf(*this), ReportCode::NotRunning,
-                      "Call Stop once after each Start; Run ends by itself.",
-                      "Stop was called without a Start before it");
-        return;
-    }
-    if (EntryGate::StateOf(*this).started->forkMark.IsForked()) {
-        ReportForked(EntryGate::OptionsOf(*this), "Stop");  // no thread to join exists here
-        return;
-    }
-    StopScheduler(*this);
-    EntryGate::StateOf(*this).life.store(Life::Idle, kRelease);
-}
+void TaskScheduler::Stop() noexcept { StopBy(*this, "Stop"); }
 
 Status TaskScheduler::AttachThread() noexcept {
     if (IsWorkerOf(*this)) return Status::AlreadyRunning;
@@ -128,17 +131,41 @@ Status TaskScheduler::AttachThread() noexcept {
     return Status::BadOption;
 }
 
+namespace {
+
+// Reports why the calling thread cannot detach now.
+void ReportCannotDetach(const TaskScheduler &taskScheduler) noexcept {
+    const SchedulerOptions &options = EntryGate::OptionsOf(taskScheduler);
+    const Worker *const own = AnyWorkerOf(taskScheduler);
+    const Worker *const newest = internal::CurrentWorker();
+    if (own == nullptr || own == newest || !own->current->IsHost()) {
+        ReportMistake(options, ReportCode::WrongThread,
+                      "Call it from the thread that called AttachThread.",
+                      "DetachThread was called by %s",
+                      own == nullptr ? "a thread that is not attached" : "a task");
+        return;
+    }
+    const bool isAttached = newest->current->IsHost();
+    const char *const name = newest->scheduler->options.threadName;
+    ReportMistake(
+        options, ReportCode::WrongThread,
+        isAttached ? "Detach the thread from that scheduler first."
+                   : "Call it outside of tasks, when that run has ended.",
+        "DetachThread was called %s scheduler %p ('%s') after this one",
+        isAttached ? "by a thread that has attached to" : "in a task on a thread that runs",
+        static_cast<const void *>(newest->taskScheduler), name != nullptr ? name : "");
+}
+
+}  // namespace
+
 void TaskScheduler::DetachThread() noexcept {
     Worker *worker = WorkerOf(*this);
     if (worker == nullptr && IsRefusedHere(*this, "DetachThread")) return;
     if (worker == nullptr || !worker->current->IsHost()) {
-        ReportMistake(EntryGate::OptionsOf(*this), ReportCode::WrongThread,
-                      "Call it from the thread that called AttachThread.",
-                      "DetachThread was called by %s",
-                      worker == nullptr ? "a thread that is not attached" : "a task");
-        return;
+        ReportCannotDetach(*this);
+    } else if (MayWait(worker, "DetachThread")) {
+        Detach(worker);
     }
-    if (MayWait(worker, "DetachThread")) Detach(worker);
 }
 
 }  // namespace weft

@@ -284,19 +284,22 @@ uint32_t TaskScheduler::CurrentFiber() const noexcept {
     return worker != nullptr ? worker->current->index : kAnyWorker;
 }
 
-// Returns the number of workers that the running scheduler has. The number of usable CPUs may have
-// changed since the run began.
-uint32_t TaskScheduler::WorkerCount() const noexcept {
+uint64_t TaskScheduler::CurrentTask() const noexcept {
     const Worker *worker = WorkerThatAsks(*this);
-    if (worker != nullptr) return worker->scheduler->workerCount;
-    // in a memory hook the thread may be inside the gate already
-    if (MemoryHookCall::Current() != nullptr) return EffectiveWorkers(EntryGate::OptionsOf(*this));
-    EntryGate::Visit visit(const_cast<TaskScheduler &>(*this));
-    const Scheduler *running = visit.ComeIn();
-    const uint32_t count =
-        running != nullptr ? running->workerCount : EffectiveWorkers(EntryGate::OptionsOf(*this));
-    visit.GoOut();
-    return count;
+    return worker != nullptr ? worker->current->taskId : 0;
+}
+
+// Asks the running scheduler, because the number of usable CPUs may have changed since it began.
+uint32_t TaskScheduler::WorkerCount() const noexcept {
+    return Query(*this, [&](const Scheduler *running) {
+        return running != nullptr ? running->workerCount
+                                  : EffectiveWorkers(EntryGate::OptionsOf(*this));
+    });
+}
+
+uint32_t TaskScheduler::MaxConcurrency() const noexcept {
+    const uint32_t workers = WorkerCount();
+    return workers != 0 ? workers + EntryGate::OptionsOf(*this).maxAttached : 1;
 }
 
 }  // namespace weft

@@ -172,4 +172,32 @@ bool internal::ContinueAt(TaskScheduler &scheduler, Clock::time_point time, Task
     return DeferUntil(scheduler, time, task, counter, options, Unit::OfCaller);
 }
 
+bool internal::ContinueAfterOrAt(TaskScheduler &scheduler, TimedWait &wait,
+                                 Clock::time_point deadline, Task task, Counter *counter,
+                                 const TaskOptions &options) noexcept {
+    Worker *const worker = WorkerOf(scheduler);  // a coroutine waits in a task
+    AnyWaitOfTask its;
+    if (worker == nullptr || !MaySubmit(worker, "co_await") ||
+        !BeginWait(worker, &wait.awaited, wait.value, Nanoseconds(deadline), its))
+        return false;
+    wait.wait = its.wait;
+    wait.timer = its.timer;
+    Counter &done = DoneCounterOf(*worker->scheduler, its);
+    // From SubmitAfter on another thread may run the task, and `wait` may be gone.
+    if (!IsSatisfied(done, 0) &&
+        SubmitAfter(*worker->scheduler, worker, done, 0, task, {counter, Unit::OfCaller}, options))
+        return true;
+    wait.isReached = EndTimedWait(scheduler, wait);
+    return false;
+}
+
+bool internal::EndTimedWait(TaskScheduler &scheduler, TimedWait &wait) noexcept {
+    Worker *const worker = WorkerOf(scheduler);
+    if (wait.wait == TimedWait::kNone || worker == nullptr)
+        return wait.isReached || scheduler.PollCounter(wait.awaited, wait.value);
+    const AnyWaitOfTask its{wait.wait, wait.timer};
+    wait.wait = TimedWait::kNone;
+    return EndWait(worker, &wait.awaited, wait.value, its);
+}
+
 }  // namespace weft

@@ -10,6 +10,8 @@
 #include "scheduler/state/trace.h"
 #include "scheduler/submit/pending.h"
 
+#include <exception>
+
 namespace weft::internal {
 
 // Sets what the fiber runs while this object lives: the task's name, for reports (relaxed: nothing
@@ -46,6 +48,12 @@ WEFT_FORCEINLINE void CallOrSkip(Fiber *self, TaskScheduler *taskScheduler, cons
     task.function(taskScheduler, task.arg);
 }
 
+/// Called in a handler of an exception that has left a task. The group keeps it, if there is one.
+inline bool IsKept(TaskGroup *group) noexcept {
+    if (group != nullptr) TaskGroupAccess::Fail(*group, std::current_exception());
+    return group != nullptr;
+}
+
 /// Calls the function of a task. Stops an exception that leaves the task, and in debug builds
 /// restores changed floating-point control words. Both are reported. `kWatched`: tasks are traced,
 /// or the task belongs to a group. A group keeps the exception, and skips the task if the group is
@@ -55,6 +63,7 @@ inline void CallTask(Fiber *self, TaskScheduler *taskScheduler, const Task &task
                      const Origin &origin) noexcept {
     StackSample sample;
     const bool isTraced = kWatched && IsTraced(*self->worker->scheduler);
+    const uint64_t outerId = isTraced ? self->taskId : 0;
     if (isTraced) TraceTask(self, TraceKind::TaskBegin, task, origin, sample);
     TaskGroup *const group = kWatched ? origin.group : nullptr;
     race::Starts(task);
@@ -65,16 +74,10 @@ inline void CallTask(Fiber *self, TaskScheduler *taskScheduler, const Task &task
 #if defined(__cpp_exceptions) || defined(_CPPUNWIND)
     try {
         CallOrSkip(self, taskScheduler, task, group);
+    } catch (const std::exception &exception) {
+        if (!IsKept(group)) ReportThrown(*self->worker->scheduler, exception.what());
     } catch (...) {
-        if (group != nullptr) {
-            TaskGroupAccess::Fail(*group, std::current_exception());
-        } else {
-            ReportMistake(
-                self->worker->scheduler->options, ReportCode::TaskThrew,
-                "Catch it inside the task, and keep it (std::current_exception) where the waiter "
-                "finds it.",
-                "an exception left the task; the task counts as finished");
-        }
+        if (!IsKept(group)) ReportThrown(*self->worker->scheduler, "not a std::exception");
     }
 #else
     CallOrSkip(self, taskScheduler, task, group);
@@ -92,7 +95,10 @@ inline void CallTask(Fiber *self, TaskScheduler *taskScheduler, const Task &task
     }
 #endif
     race::Leaves(self->worker);
-    if (isTraced) TraceTask(self, TraceKind::TaskEnd, task, origin, sample);
+    if (isTraced) {
+        TraceTask(self, TraceKind::TaskEnd, task, origin, sample);
+        self->taskId = outerId;
+    }
 }
 
 /// Runs one task that was not claimed, on the calling fiber. The fiber may be on another worker

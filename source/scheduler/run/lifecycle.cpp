@@ -160,8 +160,25 @@ Fiber *PrepareMain(Scheduler &scheduler, const TaskOptions &options) noexcept {
     return &scheduler.fibers[scheduler.pool.AcquireFiber(options.stack, 0)];
 }
 
-// Starts the threads of the workers from `first` on. If one does not start, ends those that did and
-// returns false.
+// Reports that the system has refused the thread of worker `next`, or that of the watchdog.
+void ReportNoThread(const Scheduler &scheduler, uint32_t next, bool isWatchdog) noexcept {
+    constexpr const char *kHint = "Lower these options, or raise the limits of the process.";
+    const SchedulerOptions &options = scheduler.options;
+    if (isWatchdog) {
+        ReportMistake(options, ReportCode::BadOption, kHint,
+                      "the scheduler cannot start: the system refuses the thread of the watchdog "
+                      "(SchedulerOptions::watchdogMilliseconds, threadStackBytes)");
+    } else {
+        ReportMistake(
+            options, ReportCode::BadOption, kHint,
+            "the scheduler cannot start: the system refuses the thread of worker %u of %u, "
+            "with a stack of %zu bytes (SchedulerOptions::workers, threadStackBytes)",
+            next, scheduler.workerCount, options.threadStackBytes);
+    }
+}
+
+// Starts the threads of the workers from `first` on. If one does not start, ends those that did,
+// reports it, and returns false.
 bool StartThreads(Scheduler &scheduler, uint32_t first) noexcept {
     scheduler.startCpu = scheduler.workerCount <= env::UsableCpus() ? env::CurrentCpu() : -1;
     uint32_t next = first;
@@ -172,6 +189,7 @@ bool StartThreads(Scheduler &scheduler, uint32_t first) noexcept {
         ++next;
     }
     if (watches && next == scheduler.workerCount) return true;
+    const uint32_t refused = next;
     scheduler.stopping.store(true, kSeqCst);  // [order]
     WakeAll(scheduler, nullptr);
     while (next > first) scheduler.workers[--next].thread.Join();
@@ -179,6 +197,7 @@ bool StartThreads(Scheduler &scheduler, uint32_t first) noexcept {
     // Clears Run's main task. Otherwise the loops, which end now on this thread, would run it.
     scheduler.workers[0].claim.Clear();
     EndFibers(scheduler);
+    ReportNoThread(scheduler, refused, !watches);
     return false;
 }
 

@@ -23,6 +23,31 @@ namespace {
 
 constexpr size_t kReserveStack = 64 << 10;  // no task runs on it
 
+// The stacks that some options ask for.
+struct StackOrder {
+    StackMemory &stacks;
+    uint32_t count;
+    size_t bytes;   // of each stack
+    size_t mapped;  // bytes of each stack that are mapped
+    const char *options;
+};
+
+// Returns Ok, or another status after a report.
+Status AcquireStacks(const SchedulerOptions &options, const StackOrder &order) noexcept {
+    const MemoryHooks *hooks = options.memory.reserveStacks != nullptr ? &options.memory : nullptr;
+    const Status status = order.stacks.Acquire(order.count, order.mapped, hooks);
+    if (status == Status::Ok) return status;
+    const bool isOfMappings = status == Status::OutOfMappings;
+    ReportMistake(options, ReportCode::OutOfMemory,
+                  isOfMappings ? "Lower the number of stacks, or raise vm.max_map_count."
+                               : "Lower these options, or give the process more memory.",
+                  "the scheduler cannot start: %s %u stacks of %zu bytes (SchedulerOptions::%s)",
+                  isOfMappings ? "the system refuses more memory mappings, for the guard pages of"
+                               : "there is no memory for",
+                  order.count, order.bytes, order.options);
+    return status;
+}
+
 Status AcquireStacks(Scheduler &scheduler) noexcept {
     const SchedulerOptions &options = scheduler.options;
     // A stack is twice as large as its class: for the task itself, and for a task of its counter
@@ -31,14 +56,29 @@ Status AcquireStacks(Scheduler &scheduler) noexcept {
         const size_t both = bytes + std::min(bytes, SIZE_MAX - bytes);
         return both + std::min(Fiber::kColourBytes, SIZE_MAX - both);
     };
-    const size_t small = withRoom(options.smallStackBytes);
-    const size_t large = withRoom(options.largeStackBytes);
-    const MemoryHooks *hooks = options.memory.reserveStacks != nullptr ? &options.memory : nullptr;
-    const Status status = scheduler.smallStacks.Acquire(options.smallFibers, small, hooks);
-    if (status != Status::Ok) return status;
-    const Status largeStatus = scheduler.largeStacks.Acquire(options.largeFibers, large, hooks);
-    if (largeStatus != Status::Ok) return largeStatus;
-    return scheduler.reserveStacks.Acquire(options.maxAttached, kReserveStack, hooks);
+    const StackOrder orders[] = {
+        {scheduler.smallStacks, options.smallFibers, options.smallStackBytes,
+         withRoom(options.smallStackBytes), "smallFibers, smallStackBytes"},
+        {scheduler.largeStacks, options.largeFibers, options.largeStackBytes,
+         withRoom(options.largeStackBytes), "largeFibers, largeStackBytes"},
+        {scheduler.reserveStacks, options.maxAttached, kReserveStack, kReserveStack, "maxAttached"},
+    };
+    for (const StackOrder &order : orders) {
+        const Status status = AcquireStacks(options, order);
+        if (status != Status::Ok) return status;
+    }
+    return Status::Ok;
+}
+
+// Reports that there is no memory for anything but stacks.
+Status ReportNoQueues(const SchedulerOptions &options) noexcept {
+    ReportMistake(
+        options, ReportCode::OutOfMemory, "Lower these options, or give the process more memory.",
+        "the scheduler cannot start: there is no memory for the queues of %u workers, %u "
+        "threads that may attach and %u fibers (SchedulerOptions::workers, maxAttached, "
+        "smallFibers, largeFibers)",
+        EffectiveWorkers(options), options.maxAttached, options.smallFibers + options.largeFibers);
+    return Status::OutOfMemory;
 }
 
 bool AcquireWorkers(Scheduler &scheduler) noexcept {
@@ -106,7 +146,7 @@ Status Acquire(Scheduler &scheduler) noexcept {
         scheduler.counters.Acquire(fibers, scheduler.tag.Acquire(), memory, scheduler.slotCount,
                                    &scheduler.notices) &&
         AcquireWorkers(scheduler) && AcquireFibers(scheduler) && AcquireGroups(scheduler);
-    return acquired ? Status::Ok : Status::OutOfMemory;
+    return acquired ? Status::Ok : ReportNoQueues(options);
 }
 
 size_t MaskWords(const Scheduler &scheduler) noexcept {
@@ -181,8 +221,10 @@ Scheduler *NewScheduler(TaskScheduler &taskScheduler, Status &status) noexcept {
     const SchedulerOptions &options = EntryGate::OptionsOf(taskScheduler);
     const Memory memory(options.memory);
     Scheduler *scheduler = memory.NewArray<Scheduler>(1);
-    status = Status::OutOfMemory;
-    if (scheduler == nullptr) return nullptr;
+    if (scheduler == nullptr) {
+        status = ReportNoQueues(options);
+        return nullptr;
+    }
     scheduler->taskScheduler = &taskScheduler;
     scheduler->debugRoot = DebugRootOfProcess();
     scheduler->options = options;
@@ -206,7 +248,7 @@ Scheduler *NewScheduler(TaskScheduler &taskScheduler, Status &status) noexcept {
     scheduler->order.leastInline = options.smallStackBytes;
     if (options.order != 0) BeginOrder(*scheduler);
     if (scheduler->options.lockHolders) watchedRuns.fetch_add(1, kRelaxed);
-    status = CopyMasks(*scheduler) ? Acquire(*scheduler) : Status::OutOfMemory;
+    status = CopyMasks(*scheduler) ? Acquire(*scheduler) : ReportNoQueues(scheduler->options);
     if (status == Status::Ok) {
         scheduler->tag.Publish(scheduler);
         scheduler->handlesFaults = options.reportStackOverflow && ReportStackOverflows();

@@ -131,6 +131,7 @@ public:
     std::atomic<const Counter *> inlineCounters[kInlineCounters]{};
     HeldLocks locks;                // of its tasks, if the scheduler remembers them
     StackSample *sample = nullptr;  // of the innermost task, if the scheduler measures stacks
+    uint64_t taskId = 0;            // the number of the innermost task, if tasks are traced
 
 private:
     friend struct DebugLayout;

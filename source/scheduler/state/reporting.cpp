@@ -110,7 +110,15 @@ void ReportFault(const SchedulerOptions &options, const char *what, const char *
         options.onReport({ReportCode::StackOverflow, true, what, hint, task}, options.user);
         return;
     }
-    for (const char *text : {"weft: fatal: ", what, ". ", hint, "\n"}) env::WriteError(text);
+    // One write: another worker may report a fault at the same time.
+    char line[512];
+    size_t length = 0;
+    for (const char *text : {"weft: fatal: ", what, ". ", hint}) {
+        while (*text != 0 && length < sizeof line - 2) line[length++] = *text++;
+    }
+    line[length] = '\n';
+    line[length + 1] = 0;
+    env::WriteError(line);
 }
 
 void ReportDestroyed(const Counter &counter) noexcept {
@@ -132,6 +140,13 @@ void ReportWrongScheduler(const Scheduler &scheduler, const char *call,
                   "Give each scheduler counters of its own.",
                   "%s: counter %p is in use with another scheduler", call,
                   static_cast<const void *>(&counter));
+}
+
+void ReportThrown(const Scheduler &scheduler, const char *what) noexcept {
+    ReportMistake(scheduler.options, ReportCode::TaskThrew,
+                  "Catch it inside the task, and keep it (std::current_exception) where the waiter "
+                  "finds it.",
+                  "an exception left the task: %.200s; the task counts as finished", what);
 }
 
 void ReportForked(const SchedulerOptions &options, const char *call) noexcept {
@@ -180,3 +195,46 @@ void BrokenInvariant(const Scheduler &scheduler, const char *name) noexcept {
 }
 
 }  // namespace weft::internal
+
+namespace weft {
+
+// Without a default, so that the compiler warns of a code that has no name here.
+const char *NameOf(ReportCode code) noexcept {
+#define WEFT_NAME(code)    \
+    case ReportCode::code: \
+        return #code
+    switch (code) {
+        WEFT_NAME(NullTask);
+        WEFT_NAME(NullCounter);
+        WEFT_NAME(BadOption);
+        WEFT_NAME(NotRunning);
+        WEFT_NAME(RunEnding);
+        WEFT_NAME(EndDelayed);
+        WEFT_NAME(NotAWorker);
+        WEFT_NAME(WrongThread);
+        WEFT_NAME(InHook);
+        WEFT_NAME(LeftAttached);
+        WEFT_NAME(Forked);
+        WEFT_NAME(StackOverflow);
+        WEFT_NAME(DestroyedInUse);
+        WEFT_NAME(NoWorkers);
+        WEFT_NAME(CounterUnderflow);
+        WEFT_NAME(CounterOverflow);
+        WEFT_NAME(WrongScheduler);
+        WEFT_NAME(TaskThrew);
+        WEFT_NAME(FloatingPointState);
+        WEFT_NAME(OutOfSmallFibers);
+        WEFT_NAME(OutOfLargeFibers);
+        WEFT_NAME(Stalled);
+        WEFT_NAME(OutOfMemory);
+        WEFT_NAME(MemoryInUse);
+        WEFT_NAME(MemoryLeaked);
+        WEFT_NAME(BrokenInvariant);
+        WEFT_NAME(NoProgress);
+        WEFT_NAME(WaitInScope);
+    }
+#undef WEFT_NAME
+    return "unknown";
+}
+
+}  // namespace weft

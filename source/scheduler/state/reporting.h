@@ -50,6 +50,10 @@ bool WasReported(const Scheduler &scheduler, ReportCode code) noexcept;
 void ReportWrongScheduler(const Scheduler &scheduler, const char *call,
                           const Counter &counter) noexcept;
 
+/// Reports that an exception has left a task. `what`: what the exception says; the report has up to
+/// 200 bytes of it.
+void ReportThrown(const Scheduler &scheduler, const char *what) noexcept;
+
 /// Reports a call in a child process. Only the thread that forked exists there.
 void ReportForked(const SchedulerOptions &options, const char *call) noexcept;
 
@@ -61,8 +65,8 @@ bool IsRefusedInMemoryHook(const SchedulerOptions &options, const char *call) no
 /// Reports that a task has forked and continued as a worker in the child process. Aborts.
 [[noreturn]] void EndForkedTask(const Scheduler &scheduler) noexcept;
 
-/// Reports a fault from a signal handler: calls onReport, or write(2) to stderr, without
-/// formatting. Afterwards the signal ends the process.
+/// Reports a fault from a signal handler: calls onReport, or writes one line to stderr by one
+/// write(2), without formatting. Afterwards the signal ends the process.
 void ReportFault(const SchedulerOptions &options, const char *what, const char *hint,
                  const char *task) noexcept;
 

@@ -103,9 +103,9 @@ void RecordBegin(Fiber *self, uint64_t ticks, const Task &task, const Origin &or
     const char *const name = self->taskName.load(kRelaxed);
     const uint32_t kind =
         follows ? TraceRecords::kTaskNext : static_cast<uint32_t>(TraceKind::TaskBegin);
+    self->taskId = FullTaskId(scheduler, origin.taskId);
     scheduler.recording->rings[worker.index].Put(
-        TaskRecord(kind, ticks, self->index, origin.stolenFrom,
-                   FullTaskId(scheduler, origin.taskId), name, task.function));
+        TaskRecord(kind, ticks, self->index, origin.stolenFrom, self->taskId, name, task.function));
 }
 
 void KeepEnd(Fiber *self, uint64_t ticks, const Task &task, const Origin &origin) noexcept {
@@ -167,6 +167,7 @@ void TraceTask(Fiber *self, TraceKind kind, const Task &task, const Origin &orig
     } else if (scheduler.trace->event != nullptr) {
         TraceEvent event = EventOf(self, ticks, task, origin);
         event.other = origin.stolenFrom;
+        self->taskId = event.taskId;
         EmitNow(scheduler, worker, kind, event);
         worker->endedAt = begins || !origin.isOfSlice ? 0 : ticks;
     }

@@ -82,7 +82,8 @@ bool Admit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tas
     if (bind && !bound) {
         ReportMistake(scheduler.options, ReportCode::BadOption,
                       "Name a worker, or a thread that is attached.",
-                      "TaskOptions::worker: no thread is attached as %u", options.worker);
+                      "TaskOptions::worker of task '%s': no thread is attached as %u",
+                      options.name != nullptr ? options.name : "unnamed", options.worker);
         return false;
     }
     if (counted.unit == Unit::OfCaller && worker != nullptr) {

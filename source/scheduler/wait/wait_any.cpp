@@ -88,6 +88,19 @@ namespace {
 
 // The deadline counts as one more counter with the number `count`, which becomes zero by itself. So
 // one word (AnyWait::first) decides, and a wake-up and a timeout never both continue the fiber.
+void SetDeadline(Scheduler &scheduler, Worker *worker, uint32_t index, uint32_t count, Timer &timer,
+                 uint64_t deadline) noexcept {
+    // the timer's reference, before another thread may give it up
+    scheduler.anyWaits.At(index).references.fetch_add(1, kRelaxed);
+    const auto isDue = [](void *context, void *owner) {
+        const ExpiryContext &by = *static_cast<ExpiryContext *>(context);
+        FireAnyWait(by.scheduler, by.worker,
+                    static_cast<uint32_t>(reinterpret_cast<uintptr_t>(owner)));
+    };
+    SetTimer(scheduler, worker, timer, deadline,
+             {isDue, reinterpret_cast<void *>(uintptr_t{OwnerOf(index, count)})});
+}
+
 uint32_t WaitFirst(Fiber *self, uint32_t count, Counter *const *counters, uint32_t value,
                    uint64_t deadline, Meanwhile meanwhile) noexcept {
     const bool sleeps = meanwhile == Meanwhile::Nothing;
@@ -117,17 +130,7 @@ uint32_t WaitFirst(Fiber *self, uint32_t count, Counter *const *counters, uint32
     Timer timer;
     // relaxed: if another thread has set it, `done` becomes zero in any case
     const bool isTimed = deadline != Timers::kNever && wait.first.load(kRelaxed) == ~0u;
-    if (isTimed) {
-        // the timer's reference, before another thread may give it up
-        wait.references.fetch_add(1, kRelaxed);
-        const auto isDue = [](void *context, void *owner) {
-            const ExpiryContext &by = *static_cast<ExpiryContext *>(context);
-            FireAnyWait(by.scheduler, by.worker,
-                        static_cast<uint32_t>(reinterpret_cast<uintptr_t>(owner)));
-        };
-        SetTimer(scheduler, worker, timer, deadline,
-                 {isDue, reinterpret_cast<void *>(uintptr_t{OwnerOf(index, count)})});
-    }
+    if (isTimed) SetDeadline(scheduler, worker, index, count, timer, deadline);
     // relaxed, both: for reports
     self->waitKind.store(isTimed ? WaitKind::Time : WaitKind::Several, kRelaxed);
     sleeps ? Block(self, wait.done, 0) : Wait(worker, wait.done, 0, ResumeOn::AnyWorker);
@@ -160,6 +163,40 @@ uint32_t WaitAnyExternal(EntryGate::Visit &visit, Scheduler &scheduler, uint32_t
     if (isDue) NoteZero(scheduler, nullptr, wait, count);
     const uint32_t first = End(scheduler, nullptr, index, count, counters);
     return first == count && isDue ? FirstSatisfied(count, counters, 0) : first;
+}
+
+bool BeginWait(Worker *worker, Counter *const *counters, uint32_t value, uint64_t deadline,
+               AnyWaitOfTask &wait) noexcept {
+    FlushPending(worker);
+    Scheduler &scheduler = *worker->scheduler;
+    const uint32_t index = Begin(scheduler, worker, 1, counters, value);
+    if (index == AnyWaits::kNone) return false;
+    wait.wait = index;
+    // relaxed: if another thread has set it, `done` becomes zero in any case
+    if (deadline == Timers::kNever || scheduler.anyWaits.At(index).first.load(kRelaxed) != ~0u)
+        return true;
+    wait.timer = scheduler.timedTasks.Take(CacheOf(worker));
+    if (wait.timer == scheduler.timedTasks.kNone) OutOfMemory(scheduler, 1);
+    TimedTask &timed = scheduler.timedTasks.At(wait.timer);
+    timed.block = nullptr;  // for debuggers: the task that goes on is not here, it waits for `done`
+    SetDeadline(scheduler, worker, index, 1, timed.timer, deadline);
+    return true;
+}
+
+bool EndWait(Worker *worker, Counter *const *counters, uint32_t value,
+             const AnyWaitOfTask &wait) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    if (wait.timer != ~0u) {
+        if (scheduler.timers.Clear(scheduler.timedTasks.At(wait.timer).timer))
+            LetGo(scheduler, worker, wait.wait);
+        // A thread that has taken the timer does not access it any more (Timers::TakeDue).
+        scheduler.timedTasks.GiveBack(wait.timer, CacheOf(worker));
+    }
+    return End(scheduler, worker, wait.wait, 1, counters) == 0 || IsSatisfied(*counters[0], value);
+}
+
+Counter &DoneCounterOf(Scheduler &scheduler, const AnyWaitOfTask &wait) noexcept {
+    return scheduler.anyWaits.At(wait.wait).done;
 }
 
 }  // namespace weft::internal
