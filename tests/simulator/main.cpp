@@ -93,7 +93,8 @@ int main(int argc, char **argv) {
           simulator::MeetModels,      simulator::CrowdModels,     simulator::TimeModels,
           simulator::BlockingModels,  simulator::LoopModels,      simulator::SyncLockModels,
           simulator::SyncModels,      simulator::CoroutineModels, simulator::FrameModels,
-          simulator::FrameViewModels, simulator::DataModels,      simulator::PostModels}) {
+          simulator::FrameViewModels, simulator::DataModels,      simulator::PostModels,
+          simulator::PollModels,      simulator::IoModels}) {
         for (const simulator::Model &model : models()) {
             if (untilFailure && totals.failed != 0) break;
             if (list) std::puts(model.name);
