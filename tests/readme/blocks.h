@@ -24,7 +24,9 @@
 #include <weft/frame/scratch_arena.h>
 #include <weft/frame/tagged_heap.h>
 #include <weft/hooks.h>
+#include <weft/io/async_io.h>
 #include <weft/options.h>
+#include <weft/poll.h>
 #include <weft/post/post_queue.h>
 #include <weft/post/posted_job.h>
 #include <weft/report.h>
@@ -69,6 +71,16 @@ weft::Counter *NewCounter();
 
 // LoaderThread
 void ReadFile();
+
+// ReadHeader
+struct LevelHeader {
+    char bytes[64];
+};
+
+// WaitForFence
+struct GpuFence {
+    bool IsSignalled() const;
+};
 
 // Save
 void WriteSlot(int slot, const std::string &text);
