@@ -224,7 +224,7 @@ TEST_CASE("io: an operation beyond the depth goes in when another one has ended"
             Counter first, others;
             io.Submit(operations[0], &first);
             io.Submit(2, &operations[1], &others);
-            test::Linger();
+            test::Linger(2000);
             wasWritten = HasByte(pipes[2].first);
             if (write(pipes[0].second, "a", 1) != 1) return;
             scheduler.WaitForCounter(&first);
@@ -353,6 +353,7 @@ TEST_CASE("io: a refused submission has no effect", "[io][report]") {
 TEST_CASE("io: the destructor waits for operations in flight, and its worker does not", "[io]") {
     for (bool ring : {true, false}) {
         for (uint32_t depth : {1u, 64u}) {
+            const File file = MakeFile(1);
             const Pair pipe = MakePipe();
             test::Runner runner(test::Options(1));
             int64_t result = 0;
@@ -364,7 +365,11 @@ TEST_CASE("io: the destructor waits for operations in flight, and its worker doe
                 for (int i = 0; i < 3; ++i) reads[i] = IoOperation::Read(pipe.first, &bytes[i], 1);
                 Counter counter;
                 io->Submit(3, reads, &counter);
+                // After a later operation has ended, the kernel or a thread has the reads.
+                char byte = 0;
+                if (depth > 3) io->Read(file, &byte, 1, 0);
                 test::Batch writer(1, [&](TaskScheduler &, uint32_t) {
+                    test::Linger(2000);  // a destructor that does not wait returns meanwhile
                     if (write(pipe.second, "abc", 3) == 3) ++result;
                 });
                 scheduler.AddTask(writer[0]);
