@@ -32,7 +32,7 @@ constexpr uint32_t kNeeded = IORING_FEAT_NODROP | IORING_FEAT_RW_CUR_POS | IORIN
 bool HasOperations(io_uring &ring) noexcept {
     constexpr size_t kBytes = sizeof(io_uring_probe) + IORING_OP_LAST * sizeof(io_uring_probe_op);
     alignas(io_uring_probe) unsigned char memory[kBytes] = {};
-    auto *const probe = new (memory) io_uring_probe{};
+    auto *const probe = reinterpret_cast<io_uring_probe *>(memory);  // a struct of the kernel
     if (io_uring_register_probe(&ring, probe, IORING_OP_LAST) < 0) return false;
     for (int operation : {IORING_OP_READ, IORING_OP_WRITE, IORING_OP_RECV, IORING_OP_SEND,
                           IORING_OP_ACCEPT, IORING_OP_CONNECT}) {
