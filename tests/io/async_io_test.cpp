@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -19,10 +20,14 @@
 #include <string>
 #include <vector>
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -91,6 +96,20 @@ AsyncIoOptions Using(bool ring, uint32_t depth = 1024) {
     return options;
 }
 
+// From here on, io_uring_setup fails with this error, as in many containers. Returns false if the
+// system cannot do that.
+bool RefuseRings(uint32_t error) {
+    sock_filter filter[] = {
+        {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, nr)},
+        {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, __NR_io_uring_setup},
+        {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | error},
+        {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},
+    };
+    sock_fprog program{4, filter};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
 bool HasByte(int file) {
     pollfd wanted{file, POLLIN, 0};
     return poll(&wanted, 1, 0) == 1;
@@ -105,6 +124,28 @@ TEST_CASE("io: which implementation is used", "[io]") {
     if (!ring.UsesRing()) WARN("no io_uring here: only the threads are tested");
     CHECK(threads.LastError() == Status::Ok);
     CHECK(ring.LastError() == Status::Ok);
+}
+
+TEST_CASE("io: where the kernel refuses io_uring, threads make the calls", "[io]") {
+    for (uint32_t error : {EPERM, ENOSYS}) {
+        const test::ChildResult child = test::RunInChild([&] {
+            test::EndAfter(20);
+            if (!RefuseRings(error)) _exit(0);  // an emulator, which has no io_uring either
+            const File file = MakeFile(100);
+            test::Runner runner(test::Options(1));
+            bool isRight = false;
+            const Status status = runner.Run([&](TaskScheduler &scheduler) {
+                AsyncIo io(scheduler, Using(true));
+                char byte = 0;
+                isRight = !io.UsesRing() && io.LastError() == Status::Ok &&
+                          io.Read(file, &byte, 1, 7) == 1 && byte == ByteAt(7);
+            });
+            _exit(status == Status::Ok && isRight && runner.log.Text().empty() ? 0 : 2);
+        });
+        INFO(child.output);
+        CHECK(child.exited);
+        CHECK(child.code == 0);
+    }
 }
 
 TEST_CASE("io: a task reads and writes a file", "[io][grid]") {
@@ -314,12 +355,12 @@ TEST_CASE("io: a refused submission has no effect", "[io][report]") {
     for (bool ring : {true, false}) {
         const Pair pipe = MakePipe();
         test::Runner runner(test::Options(1));
-        Status answers[6] = {};
+        Status answers[7] = {};
         uint32_t counted = 0;
         int64_t result = 0;
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             AsyncIo io(scheduler, Using(ring));
-            char bytes[2] = {};
+            char bytes[3] = {};
             Counter counter, other, full(~0u);
             IoOperation two[2] = {IoOperation::Read(pipe.first, &bytes[0], 1), IoOperation()};
             answers[0] = io.Submit(2, two, &counter);
@@ -328,9 +369,11 @@ TEST_CASE("io: a refused submission has no effect", "[io][report]") {
             counted = counter.Value();
             answers[3] = io.Submit(two[0], &counter);
             two[1] = IoOperation::Read(pipe.first, &bytes[1], 1);
-            IoOperation both[2] = {two[1], two[0]};  // copies are not submitted
+            IoOperation copy(two[0]);  // is not submitted
+            IoOperation both[2] = {two[1], IoOperation::Read(pipe.first, &bytes[2], 1)};
             answers[4] = io.Submit(2, two, &other);
             answers[5] = io.Submit(2, both, &counter);
+            answers[6] = io.Submit(copy, &full);
             counted += other.Value();
             if (write(pipe.second, "abc", 3) != 3) return;
             scheduler.WaitForCounter(&counter);
@@ -342,11 +385,12 @@ TEST_CASE("io: a refused submission has no effect", "[io][report]") {
         CHECK(answers[3] == Status::Ok);
         CHECK(answers[4] == Status::AlreadyRunning);
         CHECK(answers[5] == Status::Ok);
+        CHECK(answers[6] == Status::BadOption);
         CHECK(counted == 0);
         CHECK(result == 3);
         CHECK(runner.log.CountOf(ReportCode::NullCounter) == 1);
-        CHECK(runner.log.CountOf(ReportCode::CounterOverflow) == 1);
-        CHECK(runner.log.Count() == 2);
+        CHECK(runner.log.CountOf(ReportCode::CounterOverflow) == 2);
+        CHECK(runner.log.Count() == 3);
     }
 }
 
@@ -389,7 +433,8 @@ TEST_CASE("io: external threads submit, and make the calls of Run themselves", "
         const Pair pipe = MakePipe();
         test::Runner runner(test::Options(1));
         char bytes[10] = {};
-        int64_t results[3] = {}, submitted = 0;
+        int64_t results[3] = {};
+        std::atomic<int64_t> submitted{0};
         {
             AsyncIo io(runner.scheduler, Using(ring));
             results[0] = io.Read(file, bytes, 10, 100);
@@ -409,7 +454,7 @@ TEST_CASE("io: external threads submit, and make the calls of Run themselves", "
         CHECK(results[0] == 10);
         CHECK(results[1] == 5);
         CHECK(results[2] == 0);
-        CHECK(submitted == 2);
+        CHECK(submitted.load() == 2);
         CHECK(test::Faults(runner.log) == "");
     }
 }
@@ -462,19 +507,19 @@ TEST_CASE("io: a wait for an operation is not taken for a stall", "[io]") {
     for (bool ring : {true, false}) {
         const Pair pipe = MakePipe();
         test::Runner runner(test::Options(1, 8, 2, IdlePolicy::Sleep));
-        int64_t result = 0;
+        std::atomic<int64_t> result{0};
         const auto stall = std::chrono::milliseconds(5 * test::Options(1).stallMilliseconds);
         test::Threads writer(1, [&](uint32_t) {
             std::this_thread::sleep_for(stall);  // with a stall report the log is not empty
-            if (write(pipe.second, "x", 1) != 1) result = -1;
+            if (write(pipe.second, "x", 1) != 1) result.store(-1);
         });
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             AsyncIo io(scheduler, Using(ring));
             char byte = 0;
-            result += io.Read(pipe.first, &byte, 1);
+            result.fetch_add(io.Read(pipe.first, &byte, 1));
         }) == Status::Ok);
         writer.Join();
-        CHECK(result == 1);
+        CHECK(result.load() == 1);
         CHECK(runner.log.Text() == "");
     }
 }
@@ -559,9 +604,9 @@ TEST_CASE("io: in a forked child callers make the calls, and the parent goes on"
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             std::optional<AsyncIo> io;
             io.emplace(scheduler, Using(ring));
-            char byte = 0;
+            char byte = 0, piped = 0;
             Counter done;
-            IoOperation read = IoOperation::Read(pipe.first, &byte, 1);
+            IoOperation read = IoOperation::Read(pipe.first, &piped, 1);
             io->Submit(read, &done);
             result += io->Read(file, &byte, 1, 0);
             child = test::RunInChild([&] {
