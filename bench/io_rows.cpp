@@ -1,11 +1,13 @@
 // Rows that read a file of the page cache in a thousand parts, with two workers. So they show the
-// cost of the way to the data, not that of a disk. All reads are submitted first, then awaited.
+// cost of the way to the data, not that of a disk. All reads are submitted first, then awaited. The
+// rows `_cpu` have the processor time of all threads, with that of the kernel.
 #include "rounds.h"
 
 #include <weft/blocking/blocking_calls.h>
 #include <weft/io/async_io.h>
 
 #include <cstdlib>
+#include <ctime>
 #include <vector>
 
 #include <unistd.h>
@@ -51,22 +53,30 @@ private:
     int m_file;
 };
 
+struct Cost {
+    double time;  // nanoseconds for each read
+    double cpu;   // the same, processor time
+};
+
 // Calls read(scheduler, parts) with a scheduler that runs, as its main task, twice. The first time
-// wakes and starts all threads. Returns nanoseconds for each read of the second time.
+// wakes and starts all threads. Returns the cost of a read of the second time.
 template <class Prepare>
-double Measure(size_t bytes, Prepare prepare) {
+Cost Measure(size_t bytes, Prepare prepare) {
     struct Run {
         Parts parts;
         Prepare prepare;
-        double cost = 0;
+        Cost cost{};
 
         static void Main(weft::TaskScheduler *scheduler, void *arg) {
             Run &self = *static_cast<Run *>(arg);
             auto read = self.prepare(*scheduler, self.parts);
             read();
+            const std::clock_t cpu = std::clock();
             const Clock::time_point begin = Clock::now();
             read();
-            self.cost = Since(begin) / kReads;
+            self.cost.time = Since(begin) / kReads;
+            self.cost.cpu =
+                static_cast<double>(std::clock() - cpu) * (1e9 / CLOCKS_PER_SEC) / kReads;
         }
     } run{Parts(bytes), prepare};
     weft::SchedulerOptions options;
@@ -84,7 +94,7 @@ weft::AsyncIoOptions Using(bool ring) {
 }
 
 // One Submit for all reads, and one wait.
-double Submitted(size_t bytes, bool ring) {
+Cost Submitted(size_t bytes, bool ring) {
     struct Reads {
         Reads(weft::TaskScheduler &its, Parts &all, bool uses)
             : scheduler(its), parts(all), io(its, Using(uses)), operations(kReads) {
@@ -109,7 +119,7 @@ double Submitted(size_t bytes, bool ring) {
 
 // A task for each read. `Reader` has int64_t Read(Parts &, size_t part).
 template <class Reader>
-double InTasks(size_t bytes) {
+Cost InTasks(size_t bytes) {
     struct Reads {
         struct Part {
             Reads *reads;
@@ -170,13 +180,11 @@ struct ByWorker {
 
 void AddIoRows(std::vector<Row> &rows) {
     for (const size_t bytes : {size_t{4} << 10, size_t{64} << 10}) {
-        const auto add = [&](const char *system, std::function<double(size_t)> measure) {
-            rows.push_back({"io_1000_reads_" + std::to_string(bytes >> 10) + "k",
-                            system,
-                            kWorkers,
-                            "ns",
-                            [=] { return measure(bytes); },
-                            {}});
+        const std::string name = "io_1000_reads_" + std::to_string(bytes >> 10) + "k";
+        const auto add = [&](const char *system, std::function<Cost(size_t)> measure) {
+            rows.push_back({name, system, kWorkers, "ns", [=] { return measure(bytes).time; }, {}});
+            rows.push_back(
+                {name + "_cpu", system, kWorkers, "ns", [=] { return measure(bytes).cpu; }, {}});
         };
         // The first row is weft's: the others have their ratio to it.
         add("weft", [](size_t each) { return Submitted(each, true); });
