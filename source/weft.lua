@@ -132,5 +132,10 @@ project "weft_io"
     files { weft.root .. "/include/weft/io/**.h", "io/**.h", "io/**.cpp" }
     if weft.hasUring then defines { "WEFT_IO_URING=1" } end
     weft.defineOptions()
+    if _OPTIONS["race-finder"] then -- as above
+        filter "configurations:Tsan"
+            removebuildoptions { "-fsanitize=thread" }
+        filter {}
+    end
     weft.removeOtherPlatforms()
 end

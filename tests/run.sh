@@ -21,7 +21,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
-mode=quick packages=(catch2 libpng-dev libhwloc-dev freedoom)
+mode=quick packages=(catch2 libpng-dev libhwloc-dev liburing-dev freedoom)
 case ${1:-} in
     --sanitizers) mode=sanitizers; shift ;;
     --extras) mode=extras packages+=(clang libclang-rt-dev valgrind cmake pkg-config); shift ;;

@@ -18,8 +18,7 @@ using namespace internal;
 
 namespace {
 
-constexpr uint32_t kMostDepth = 32768;
-constexpr size_t kAlignment = 16;  // the least that the hooks are asked for
+constexpr uint32_t kMostIoDepth = 32768;
 
 }  // namespace
 
@@ -64,11 +63,11 @@ AsyncIo::AsyncIo(TaskScheduler &scheduler, const AsyncIoOptions &options) noexce
     : m_scheduler(scheduler), m_state(nullptr) {
     MemoryHooks hooks = options.threads.memory;
     if ((hooks.allocate == nullptr) != (hooks.release == nullptr)) hooks = {};
-    void *memory = AllocateWith(hooks, sizeof(State), kAlignment);
+    void *memory = AllocateWith(hooks, sizeof(State), kIoAlignment);
     if (memory == nullptr) return;
     m_state = new (memory) State;
     m_state->memory = hooks;
-    const uint32_t depth = std::min(std::max(options.depth, 1u), kMostDepth);
+    const uint32_t depth = std::min(std::max(options.depth, 1u), kMostIoDepth);
     if (depth != options.depth) m_state->lastError = Status::BadOption;
     if (options.useRing && m_state->StartRing(scheduler, depth, options.threads)) return;
     m_state->calls.emplace(scheduler, options.threads);
@@ -82,7 +81,7 @@ AsyncIo::~AsyncIo() {
     if (ring != nullptr) IoRing::Destroy(ring);
     const MemoryHooks hooks = m_state->memory;
     m_state->~State();
-    ReleaseWith(hooks, m_state, sizeof(State), kAlignment);
+    ReleaseWith(hooks, m_state, sizeof(State), kIoAlignment);
 }
 
 // Returns true in a child process that was forked after the construction. It has no threads.

@@ -10,6 +10,9 @@
 
 namespace weft::internal {
 
+/// Of memory from MemoryHooks: the least that they are asked for.
+inline constexpr size_t kIoAlignment = 16;
+
 /// Lowers the counters of operations that have ended. Several operations with the same counter, one
 /// after the other, are lowered together.
 class IoEnds {

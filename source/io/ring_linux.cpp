@@ -3,6 +3,7 @@
 #if defined(WEFT_IO_URING)
 
 #include "io/inbox.h"
+#include "io/system_calls.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -20,14 +21,13 @@ namespace weft::internal {
 
 namespace {
 
-constexpr uint64_t kMostBytes = 0x7ffff000;  // as in system_calls.cpp
-constexpr size_t kAlignment = 16;            // the least that memory hooks are asked for
-constexpr uint32_t kMostEntries = 256;       // of the submission queue
-constexpr uint32_t kBatch = 64;              // ends that are read from the ring at once
+constexpr uint32_t kMostRingEntries = 256;  // of the submission queue
+constexpr uint32_t kEndsAtOnce = 64;        // ends that are read from the ring at once
 
 // The ring must keep all ends (NODROP, Linux 5.5), know the position of a file (5.6), and wait for
 // sockets and pipes without a thread for each (FAST_POLL, 5.7).
-constexpr uint32_t kNeeded = IORING_FEAT_NODROP | IORING_FEAT_RW_CUR_POS | IORING_FEAT_FAST_POLL;
+constexpr uint32_t kNeededFeatures =
+    IORING_FEAT_NODROP | IORING_FEAT_RW_CUR_POS | IORING_FEAT_FAST_POLL;
 
 bool HasOperations(io_uring &ring) noexcept {
     constexpr size_t kBytes = sizeof(io_uring_probe) + IORING_OP_LAST * sizeof(io_uring_probe_op);
@@ -42,7 +42,7 @@ bool HasOperations(io_uring &ring) noexcept {
 }
 
 void Describe(io_uring_sqe *entry, IoNode &node) noexcept {
-    const auto bytes = static_cast<unsigned>(std::min(node.bytes, kMostBytes));
+    const auto bytes = static_cast<unsigned>(std::min(node.bytes, kMostIoBytes));
     const auto offset = static_cast<uint64_t>(node.offset);  // -1: the position of the file
     switch (node.kind) {
         case IoKind::Read:
@@ -107,9 +107,10 @@ bool IoRing::Impl::Acquire() noexcept {
     std::memset(&params, 0, sizeof params);
     params.flags = IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP;
     params.cq_entries = depth + 1;  // and the wake-up
-    const uint32_t entries = std::min(depth + 1, kMostEntries);
+    const uint32_t entries = std::min(depth + 1, kMostRingEntries);
     if (io_uring_queue_init_params(entries, &ring, &params) == 0) {
-        if ((params.features & kNeeded) == kNeeded && HasOperations(ring)) return true;
+        if ((params.features & kNeededFeatures) == kNeededFeatures && HasOperations(ring))
+            return true;
         io_uring_queue_exit(&ring);
     }
     close(wakeFile);
@@ -166,8 +167,8 @@ bool IoRing::Impl::IsOver() noexcept {
 uint32_t IoRing::Impl::Reap() noexcept {
     uint32_t all = 0;
     for (;;) {
-        io_uring_cqe *ends[kBatch];
-        const uint32_t count = io_uring_peek_batch_cqe(&ring, ends, kBatch);
+        io_uring_cqe *ends[kEndsAtOnce];
+        const uint32_t count = io_uring_peek_batch_cqe(&ring, ends, kEndsAtOnce);
         if (count == 0) return all;
         all += count;
         IoEnds ended(scheduler);
@@ -192,14 +193,14 @@ uint32_t IoRing::Impl::Reap() noexcept {
 }
 
 IoRing *IoRing::Make(TaskScheduler &scheduler, uint32_t depth, const MemoryHooks &hooks) noexcept {
-    void *memory = AllocateWith(hooks, sizeof(Impl), kAlignment);
+    void *memory = AllocateWith(hooks, sizeof(Impl), kIoAlignment);
     if (memory == nullptr) return nullptr;
     Impl *const made = new (memory) Impl(scheduler);
     made->memory = hooks;
     made->depth = depth;
     if (made->Acquire()) return made;
     made->~Impl();
-    ReleaseWith(hooks, memory, sizeof(Impl), kAlignment);
+    ReleaseWith(hooks, memory, sizeof(Impl), kIoAlignment);
     return nullptr;
 }
 
@@ -208,7 +209,7 @@ void IoRing::Destroy(IoRing *ring) noexcept {
     const MemoryHooks hooks = made->memory;
     made->Release();
     made->~Impl();
-    ReleaseWith(hooks, made, sizeof(Impl), kAlignment);
+    ReleaseWith(hooks, made, sizeof(Impl), kIoAlignment);
 }
 
 void IoRing::Submit(IoNode *newest, IoNode *oldest) noexcept {

@@ -12,8 +12,6 @@ namespace weft::internal {
 
 namespace {
 
-constexpr uint64_t kMostBytes = 0x7ffff000;  // Linux transfers no more in one call
-
 int64_t ReadOnce(const IoNode &node, size_t bytes) noexcept {
     if (node.offset != kFilePosition) {
         const ssize_t result = pread(node.file, node.buffer, bytes, node.offset);
@@ -46,7 +44,7 @@ int64_t ConnectOnce(const IoNode &node) noexcept {
 }
 
 int64_t CallOnce(const IoNode &node) noexcept {
-    const size_t bytes = std::min(node.bytes, kMostBytes);
+    const size_t bytes = std::min(node.bytes, kMostIoBytes);
     switch (node.kind) {
         case IoKind::Read:
             return ReadOnce(node, bytes);
