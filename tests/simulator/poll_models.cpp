@@ -69,8 +69,8 @@ void PollDeadline() {
         static constexpr int64_t kIntervals[] = {-5, 0, 1, 30, 300};
         const int64_t interval = kIntervals[Random(5)];
         Fence fence;
-        fence.signalled = Random(2) != 0 ? ~uint64_t{0} : fence.begun + Random(2000) * kUs;
-        const Clock::time_point deadline = Now() + microseconds(Random(2000)) - microseconds(100);
+        fence.signalled = Random(2) != 0 ? ~uint64_t{0} : fence.begun + Random(500) * kUs;
+        const Clock::time_point deadline = Now() + microseconds(Random(500)) - microseconds(50);
         const bool isTrue = PollUntil(
             *running, [&] { return fence.IsSignalled() || isSet; }, microseconds(interval),
             deadline);
@@ -82,7 +82,7 @@ void PollDeadline() {
     TaskScheduler scheduler(options);
     HostThread thread([&] { poll(&scheduler); });
     auto set = [&](TaskScheduler *running) {
-        SleepFor(*running, microseconds(Random(2000)));
+        SleepFor(*running, microseconds(Random(500)));
         isSet = true;
     };
     Check(scheduler.Start() == Status::Ok, "Start failed");
