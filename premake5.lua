@@ -133,7 +133,7 @@ end
 -- Adds the sources of the library, compiled for another environment.
 local function simulated()
     files { "source/**.cpp" }
-    removefiles { "source/topology/**.cpp", "source/platform/env_production.cpp", "source/platform/parker_*.cpp", "source/platform/thread_*.cpp",
+    removefiles { "source/topology/**.cpp", "source/io/**.cpp", "source/platform/env_production.cpp", "source/platform/parker_*.cpp", "source/platform/thread_*.cpp",
                   "source/platform/fork_mark_*.cpp", "source/platform/off_cpu_*.cpp", "source/platform/signal_stack_*.cpp" }
     defines { "WEFT_SIMULATOR=1" }
     forceincludes { "tests/simulator/env_simulator.h" }
@@ -157,8 +157,9 @@ end
 if not _OPTIONS.shared then
 
 local unitTests = { "support", "platform", "containers", "core", "scheduler", "sync", "post", "blocking", "c", "algorithms",
-                    "data", "frame", "trace", "samples", "bench", "graph", "io" }
+                    "data", "frame", "trace", "samples", "bench", "graph" }
 if weft.hasTopology then table.insert(unitTests, "topology") end
+if weft.hasIo then table.insert(unitTests, "io") end
 
 if testProgram("unit_tests", unitTests) then
     files { "samples/frame_loop/**.cpp", "bench/frame/*.cpp", "bench/bodies.cpp", "bench/rounds.cpp", "bench/trace/*.cpp",
@@ -194,6 +195,7 @@ if testProgram("unit_tests", unitTests) then
         filter {}
     end
     if weft.hasTopology then weft.useTopology() end
+    if weft.hasIo then weft.useIo() end
     weft.use()
     linkPng()
     if _OPTIONS["race-finder"] and isClang then
@@ -265,7 +267,7 @@ end
 local function fuzzer(name, sources)
     if not isClang or _OPTIONS.shared or not program(name, sources) then return end
     files { "source/**.cpp" }
-    removefiles { "source/topology/**.cpp" }
+    removefiles { "source/topology/**.cpp", "source/io/**.cpp" }
     includedirs { "include", "source", "tests", "samples" }
     weft.removeOtherPlatforms()
     weft.useLibraries()
@@ -292,6 +294,7 @@ end
 
 if program("bench", { "bench/*.cpp", "bench/frame/description.cpp", "bench/frame/ideal.cpp" }) then
     includedirs { "bench" }
+    if weft.hasIo then weft.useIo() end
     weft.use()
     -- Other systems, if they are installed (bench/run.sh installs them). OpenMP is that of g++.
     filter { "system:linux", "toolset:not clang" }
@@ -338,8 +341,10 @@ end
 
 for _, folder in ipairs(os.matchdirs("samples/*")) do
     local name = path.getname(folder)
-    if program(name, { folder .. "/**.cpp", folder .. "/**.c" }) then
+    local hasAll = name ~= "async_io" or weft.hasIo
+    if hasAll and program(name, { folder .. "/**.cpp", folder .. "/**.c" }) then
         includedirs { "samples" }
+        if name == "async_io" then weft.useIo() end
         weft.use()
         if #os.matchfiles(folder .. "/**.c") > 0 then -- language stays C++, so that the linker adds C++'s library
             cdialect "C99"
@@ -407,7 +412,7 @@ newaction {
     execute = function()
         local sources = {}
         for workspace in premake.global.eachWorkspace() do
-            for _, name in ipairs { "weft", "weft_topology" } do
+            for _, name in ipairs { "weft", "weft_topology", "weft_io" } do
                 local project = premake.workspace.findproject(workspace, name)
                 local files = project and premake.project.getconfig(project, "Debug").files or {}
                 for _, file in ipairs(files) do
@@ -468,8 +473,8 @@ newaction {
         if #static + #shared == 0 then
             error("nothing to install: no library in " .. buildFolder(_OPTIONS.shared) .. "/Release", 0)
         end
-        local topology = os.matchfiles(buildFolder(false) .. "/Release/libweft_topology.a")
-        for _, file in ipairs(table.join(static, shared, topology)) do copy(file, "lib") end
+        local others = os.matchfiles(buildFolder(false) .. "/Release/libweft_*.a") -- weft_topology, weft_io
+        for _, file in ipairs(table.join(static, shared, others)) do copy(file, "lib") end
         for _, file in ipairs(os.matchfiles("include/weft/**.h")) do copy(file, path.getdirectory(file)) end
         for _, file in ipairs(os.matchfiles("third_party/debugger/weft*")) do copy(file, "share/weft/debugger") end
         if #shared > 0 then copy("third_party/debugger/libweft.so-gdb.py", "lib") end

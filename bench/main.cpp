@@ -15,6 +15,7 @@ std::vector<bench::Row> AllRows() {
     bench::AddSerialRows(rows);
     bench::AddMutexRows(rows);
     bench::AddPostRows(rows);
+    bench::AddIoRows(rows);
     for (uint32_t workers : {1u, 2u}) {
         bench::AddWeftRows(rows, workers);
         bench::AddCRows(rows, workers);

@@ -78,6 +78,7 @@ void AddMutexPoolRows(std::vector<Row> &rows, uint32_t workers);
 void AddMutexRows(std::vector<Row> &rows);
 void AddFrameLayerRows(std::vector<Row> &rows, uint32_t workers);
 void AddPostRows(std::vector<Row> &rows);
+void AddIoRows(std::vector<Row> &rows);
 // These add no rows if the headers of the library were missing at compile time.
 void AddOneTbbRows(std::vector<Row> &rows, uint32_t workers);
 void AddOneTbbLoopRows(std::vector<Row> &rows, uint32_t workers);

@@ -24,7 +24,7 @@ done
 # Installs the other systems, for the version of Boost that is installed.
 third_party/setup.sh > /dev/null
 boost=$(dpkg-query -W -f='${Package}\n' 'libboost-context*-dev' | sed -n 's/libboost-context\(.*\)-dev/\1/p' | tail -n 1)
-premake=$(third_party/setup.sh libtbb-dev "libboost-fiber$boost-dev" gnuplot-nox)
+premake=$(third_party/setup.sh libtbb-dev "libboost-fiber$boost-dev" liburing-dev gnuplot-nox)
 "$premake" gmake2 > /dev/null
 make -C build/premake --no-print-directory -j"$(nproc)" config=release bench > build/bench.log 2>&1 ||
     { tail -n 30 build/bench.log; exit 1; }

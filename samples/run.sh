@@ -7,8 +7,9 @@
 # `--report` records the frames, and makes a page that shows what each frame did. The recording and
 # small pictures of the frames are beside it: FILE.weft and FILE.weft.pictures/.
 # `all` runs each sample, and says at the end which ones failed.
-# It installs the toolchain, and for frame_loop libpng and a level (third_party/setup.sh). The
-# output of the build is in build/samples-build.log. The script shows it if a sample does not build.
+# It installs the toolchain, for frame_loop libpng and a level, and for async_io liburing
+# (third_party/setup.sh). The output of the build is in build/samples-build.log. The script shows it
+# if a sample does not build.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -41,6 +42,7 @@ targets=("${names[@]}")
 
 needs=()
 [[ " ${names[*]} " != *" frame_loop "* ]] || needs=(libpng-dev freedoom)
+[[ " ${names[*]} " != *" async_io "* ]] || needs+=(liburing-dev)
 premake=$(third_party/setup.sh "${needs[@]}")
 mkdir -p build
 log=build/samples-build.log

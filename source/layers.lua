@@ -7,6 +7,8 @@
 -- Angle brackets are for the C++ standard library. Only platform/ includes headers of the operating
 -- system, of Boost and of the compiler. topology/ is a library of its own, and includes hwloc.
 -- weft.h includes headers of C.
+-- system, of Boost and of the compiler. topology/ and io/ are libraries of their own. The one
+-- includes hwloc, the other liburing and headers of Linux.
 -- tracy.h includes Tracy's header if the program defines TRACY_ENABLE.
 
 local below = { "weft/", "platform/", "containers/", "core/" }
@@ -43,6 +45,8 @@ local layers = {
     ["source/trace/"]            = above("trace", "core/", "platform/file_writer.h"),
     ["source/blocking/"]         = table.join({ "platform/", "containers/" }, above("blocking")),
     ["source/c/"]                = { "weft/", "c/" },
+    ["source/io/"]               = { "weft/", "platform/env.h", "containers/push_list.h", "io/", "<liburing.h>", "<poll.h>", "<sys/eventfd.h>",
+                                     "<sys/socket.h>", "<sys/types.h>", "<unistd.h>" },
     ["source/topology/"]         = { "weft/options.h", "weft/topology/", "topology/", "<hwloc.h>", "<hwloc/linux.h>", "<unistd.h>" },
 }
 

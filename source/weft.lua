@@ -3,11 +3,13 @@
 --     workspace "game" ...
 --     include "third_party/weft/source/weft.lua"
 --     project "game" ...
---         weft.use()
 --         if weft.hasTopology then weft.useTopology() end
+--         if weft.hasIo then weft.useIo() end
+--         weft.use()
 --
--- The last line is for include/weft/topology/topology.h, if hwloc is installed. Written for Premake
--- 5.0.0-alpha15. Newer versions are untested.
+-- The first two lines are for include/weft/topology/topology.h, if hwloc is installed, and for
+-- include/weft/io/async_io.h, on Linux. Written for Premake 5.0.0-alpha15. Newer versions are
+-- untested.
 
 newoption { trigger = "shared", description = "Build weft as a shared library" }
 newoption { trigger = "no-exceptions", description = "Build weft without C++ exceptions and RTTI" }
@@ -71,6 +73,17 @@ function weft.useTopology()
     links { "weft_topology", "hwloc" }
 end
 
+-- True if there is a library weft_io. It uses io_uring if liburing (liburing-dev) is installed for
+-- the system for which weft is built.
+weft.hasIo = os.istarget("linux")
+weft.hasUring = weft.hasIo and not _OPTIONS.cross and os.findheader("liburing.h") ~= nil
+
+-- Makes the current project a user of weft_io. Call weft.use() after it.
+function weft.useIo()
+    links { "weft_io" }
+    if weft.hasUring then links { "uring" } end
+end
+
 -- Sets what the libraries have in common.
 local function library(kindOfLibrary)
     kind(kindOfLibrary)
@@ -85,7 +98,7 @@ end
 project "weft"
     library(_OPTIONS.shared and "SharedLib" or "StaticLib")
     files { weft.root .. "/include/**.h", "**.h", "**.cpp" }
-    removefiles { weft.root .. "/include/weft/topology/**", "topology/**" }
+    removefiles { weft.root .. "/include/weft/topology/**", "topology/**", weft.root .. "/include/weft/io/**", "io/**" }
     weft.defineOptions()
     if _OPTIONS.shared then
         defines { "WEFT_BUILDING=1" }
@@ -110,5 +123,19 @@ project "weft_topology"
     library "StaticLib"
     files { weft.root .. "/include/weft/topology/**.h", "topology/**.h", "topology/**.cpp" }
     weft.defineOptions()
+    weft.removeOtherPlatforms()
+end
+
+if weft.hasIo then
+project "weft_io"
+    library "StaticLib"
+    files { weft.root .. "/include/weft/io/**.h", "io/**.h", "io/**.cpp" }
+    if weft.hasUring then defines { "WEFT_IO_URING=1" } end
+    weft.defineOptions()
+    if _OPTIONS["race-finder"] then -- as above
+        filter "configurations:Tsan"
+            removebuildoptions { "-fsanitize=thread" }
+        filter {}
+    end
     weft.removeOtherPlatforms()
 end

@@ -311,6 +311,12 @@ LIBRARIES := -lhwloc
 else
 UNUSED += source/topology/%
 endif
+ifneq ($(filter tests/io/%,$(T)),)
+FLAGS += -DWEFT_IO_URING=1
+LIBRARIES += -luring
+else
+UNUSED += source/io/%
+endif
 ifneq ($(filter %/failing_allocation.cpp,$(T)),)
 WRAP := -Wl,--wrap=_ZnwmSt11align_val_tRKSt9nothrow_t,--wrap=_ZdlPvSt11align_val_t
 endif

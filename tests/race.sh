@@ -13,7 +13,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
 needs=()
-[ "${1:-}" != --full ] || needs=(clang libclang-rt-dev catch2 libpng-dev libhwloc-dev freedoom)
+[ "${1:-}" != --full ] || needs=(clang libclang-rt-dev catch2 libpng-dev libhwloc-dev liburing-dev freedoom)
 premake=$(third_party/setup.sh "${needs[@]}") || exit
 mkdir -p build/test-logs
 log=build/test-logs/race.log

@@ -21,7 +21,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
-mode=quick packages=(catch2 libpng-dev libhwloc-dev freedoom)
+mode=quick packages=(catch2 libpng-dev libhwloc-dev liburing-dev freedoom)
 case ${1:-} in
     --sanitizers) mode=sanitizers; shift ;;
     --extras) mode=extras packages+=(clang libclang-rt-dev valgrind cmake pkg-config); shift ;;
@@ -106,14 +106,14 @@ sanitizers() {
 
 # Memcheck finds reads of memory that was never written, which AddressSanitizer does not find. It
 # runs one thread at a time, and does not support all floating-point control words. Left out are
-# tests that then take minutes, tests of control words, and tests that leave no address space to
-# Memcheck.
+# tests that then take minutes, tests of control words, tests that leave no address space to
+# Memcheck, and tests with io_uring: a thread that waits for it stops all others.
 memcheck() {
     local under="valgrind --quiet --error-exitcode=99 --fair-sched=yes"
     under+=" --child-silent-after-fork=yes"
     under+=" --soname-synonyms=somalloc=nouserintercepts"  # the tests have an operator new
     local left_out="~[external]~[single]~[pinned]~[idle_set]~[frame_loop]~[floating_point]"
-    left_out+="~[overflow]~[signal_stack]~[address_space]~fault: rounding mode*"
+    left_out+="~[overflow]~[signal_stack]~[address_space]~[io]~fault: rounding mode*"
     if [ ${#arguments[@]} = 0 ]; then set -- "$left_out"; else set -- "${arguments[@]}"; fi
     step run "" Debug unit_tests "$@"
 }

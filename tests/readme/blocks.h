@@ -37,8 +37,10 @@
 #include <weft/graph/graph.h>
 #include <weft/graph/systems.h>
 #include <weft/hooks.h>
+#include <weft/io/async_io.h>
 #include <weft/options.h>
 #include <weft/periodic_task.h>
+#include <weft/poll.h>
 #include <weft/post/post_queue.h>
 #include <weft/post/posted_job.h>
 #include <weft/report.h>
@@ -106,6 +108,15 @@ Mesh ReadMesh();
 Texture ReadTexture();
 void ShowModel(const Model &model);
 void ShowName(const std::string &name);
+// ReadHeader
+struct LevelHeader {
+    char bytes[64];
+};
+
+// WaitForFence
+struct GpuFence {
+    bool IsSignalled() const;
+};
 
 // Save
 void WriteSlot(int slot, const std::string &text);

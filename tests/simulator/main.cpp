@@ -92,9 +92,10 @@ int main(int argc, char **argv) {
           simulator::EmbedModels,     simulator::GroupModels,     simulator::IdleModels,
           simulator::MeetModels,      simulator::BlockingModels,  simulator::FrameModels,
           simulator::FrameViewModels, simulator::CrowdModels,     simulator::TimeModels,
-          simulator::CoroutineModels, simulator::LoopModels,      simulator::FlowModels,
-          simulator::GraphModels,     simulator::DataModels,      simulator::ResultModels,
-          simulator::SyncLockModels,  simulator::SyncModels,      simulator::PostModels}) {
+          simulator::PollModels,      simulator::IoModels,        simulator::CoroutineModels,
+          simulator::LoopModels,      simulator::FlowModels,      simulator::GraphModels,
+          simulator::DataModels,      simulator::ResultModels,    simulator::SyncLockModels,
+          simulator::SyncModels,      simulator::PostModels}) {
         for (const simulator::Model &model : models()) {
             if (untilFailure && totals.failed != 0) break;
             if (list) std::puts(model.name);

@@ -29,6 +29,8 @@ std::vector<Model> FrameModels();      ///< stages of frames, and their memory
 std::vector<Model> FrameViewModels();  ///< what threads see through the frame layer
 std::vector<Model> CrowdModels();      ///< many features combined
 std::vector<Model> TimeModels();       ///< deadlines
+std::vector<Model> PollModels();       ///< weft/poll.h
+std::vector<Model> IoModels();         ///< how AsyncIo hands over operations
 std::vector<Model> CoroutineModels();  ///< weft/coroutine.h
 std::vector<Model> LoopModels();       ///< algorithms/: loops and reductions
 std::vector<Model> FlowModels();       ///< algorithms/: calls, sequences, feeders, pipelines

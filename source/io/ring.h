@@ -1,0 +1,58 @@
+// The ring of an AsyncIo: the operations that the kernel has, and those that wait for their turn.
+//
+// One thread, that of Serve, is the only user of the ring. It takes operations from the inbox into
+// a list, hands as many of them to the kernel as `depth` allows, and sleeps in the system call that
+// waits for the end of operations. One more operation reads the eventfd with which submitters wake
+// this thread. So the thread waits for both with one call.
+#pragma once
+
+#include "weft/io/async_io.h"
+
+namespace weft::internal {
+
+/// Of memory from MemoryHooks: the least that they are asked for.
+inline constexpr size_t kIoAlignment = 16;
+
+/// Lowers the counters of operations that have ended. Several operations with the same counter, one
+/// after the other, are lowered together.
+class IoEnds {
+public:
+    explicit IoEnds(TaskScheduler &scheduler) noexcept : m_scheduler(scheduler) {}
+    ~IoEnds() { Lower(); }
+    IoEnds(const IoEnds &) = delete;
+    IoEnds &operator=(const IoEnds &) = delete;
+
+    /// `node` has its result. From here on it may be submitted again, and be gone.
+    void Add(IoNode &node) noexcept;
+
+private:
+    void Lower() noexcept;
+
+    TaskScheduler &m_scheduler;
+    Counter *m_counter = nullptr;
+    uint32_t m_count = 0;
+};
+
+class IoRing {
+public:
+    /// Returns null if there is no io_uring here, or no memory.
+    static IoRing *Make(TaskScheduler &scheduler, uint32_t depth,
+                        const MemoryHooks &hooks) noexcept;
+    /// After Serve has returned; or in a forked child process.
+    static void Destroy(IoRing *ring) noexcept;
+
+    /// Submits nodes, linked by `next` from the newest to the oldest. Thread-safe.
+    void Submit(IoNode *newest, IoNode *oldest) noexcept;
+
+    /// The loop of the thread. Returns after Stop, when all operations have ended.
+    void Serve() noexcept;
+    /// No thread submits any more.
+    void Stop() noexcept;
+
+private:
+    IoRing() = default;
+    ~IoRing() = default;
+    struct Impl;
+};
+
+}  // namespace weft::internal
