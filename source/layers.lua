@@ -5,9 +5,7 @@
 -- the seam.
 --
 -- Angle brackets are for the C++ standard library. Only platform/ includes headers of the operating
--- system, of Boost and of the compiler. topology/ is a library of its own, and includes hwloc.
--- weft.h includes headers of C.
--- system, of Boost and of the compiler. topology/ and io/ are libraries of their own. The one
+-- system, of Boost and of the compiler. weft.h includes headers of C. topology/ and io/ are libraries of their own. The one
 -- includes hwloc, the other liburing and headers of Linux.
 -- tracy.h includes Tracy's header if the program defines TRACY_ENABLE.
 
