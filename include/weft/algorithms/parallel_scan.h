@@ -13,6 +13,7 @@
 //     int main() { return weft::TaskScheduler().Run(Main) == weft::Status::Ok ? 0 : 1; }
 #pragma once
 
+#include "weft/algorithms/body_calls.h"
 #include "weft/algorithms/parallel_reduce.h"
 
 #include <iterator>
@@ -49,54 +50,67 @@ public:
           m_totals(m_strips) {}
 
     /// Returns the total, or nothing if a part was left out.
-    std::optional<Value> Run() noexcept {
-        if (m_strips <= kWays) {
-            RunLoop(m_scheduler, 1, 1, m_options, AllAtOnce, this);
-            return std::move(m_total);
-        }
-        RunLoop(m_scheduler, m_strips, kWays, m_options, FirstPass, this, Finish,
-                Totals::template kMayThrow<Join>);
-        for (uint64_t strip = 0; strip < m_strips; ++strip) {
+    std::optional<Value> Run() noexcept(!kCatches) {
+        Passes();
+        m_calls.Rethrow();
+        for (uint64_t strip = 0; m_strips > kWays && strip < m_strips; ++strip) {
             if (m_totals.At(strip)) return std::nullopt;
         }
         return std::move(m_total);
     }
 
 private:
+    void Passes() noexcept {
+        if (m_strips <= kWays) {
+            RunLoop(m_scheduler, 1, 1, m_options, Guarded<&Scan::AllAtOnce>, this);
+        } else {
+            RunLoop(m_scheduler, m_strips, kWays, m_options, Guarded<&Scan::FirstPass>, this,
+                    Finish);
+        }
+    }
+
+    // Calls a pass, unless a part has thrown.
+    template <void (Scan::*kPass)(uint64_t, uint64_t)>
+    static void Guarded(void *arg, uint64_t first, uint64_t last) noexcept {
+        Scan &scan = *static_cast<Scan *>(arg);
+        if (!scan.m_calls.HasThrown()) scan.m_calls.Call([&] { (scan.*kPass)(first, last); });
+    }
+
     static uint64_t StripOf(uint64_t count, uint64_t grain) noexcept {
         const uint64_t block =
             (std::max)(grain != 0 ? grain : kLeastBlock, (count - 1) / kMaxBlocks + 1);
         return ((std::min)(block, count) - 1) / kWays + 1;
     }
 
-    static void AllAtOnce(void *arg, uint64_t, uint64_t) {
-        Scan &scan = *static_cast<Scan *>(arg);
-        Value total(scan.m_identity);
-        for (uint64_t i = 0; i < scan.m_count; ++i) scan.Step(total, i);
-        scan.m_total.emplace(std::move(total));
+    void AllAtOnce(uint64_t, uint64_t) {
+        Value total(m_identity);
+        for (uint64_t i = 0; i < m_count; ++i) Step(total, i);
+        m_total.emplace(std::move(total));
     }
 
-    static void FirstPass(void *arg, uint64_t first, uint64_t last) {
-        Scan &scan = *static_cast<Scan *>(arg);
+    void FirstPass(uint64_t first, uint64_t last) {
         for (uint64_t strip = first; strip < last; strip += kWays) {
             if (kWays == 4 && strip + 4 <= last) {
-                scan.FoldFour(strip);
+                FoldFour(strip);
             } else {
                 for (uint64_t i = strip; i < (std::min)(strip + kWays, last); ++i) {
-                    const uint64_t begin = scan.Begin(i);
-                    Value total(scan.m_in[Place(begin)]);
-                    scan.FoldRest(total, begin + 1, scan.Begin(i + 1));
-                    scan.m_totals.At(i).emplace(std::move(total));
+                    const uint64_t begin = Begin(i);
+                    Value total(m_in[Place(begin)]);
+                    FoldRest(total, begin + 1, Begin(i + 1));
+                    m_totals.At(i).emplace(std::move(total));
                 }
             }
         }
-        scan.Breathe();
+        Breathe();
     }
 
-    static void Finish(void *arg) {
+    static void Finish(void *arg) noexcept {
         Scan &scan = *static_cast<Scan *>(arg);
-        if (!scan.FindTotals()) return;
-        RunLoop(scan.m_scheduler, scan.m_strips, kWays, scan.m_options, SecondPass, &scan);
+        bool isComplete = false;
+        if (!scan.m_calls.HasThrown()) scan.m_calls.Call([&] { isComplete = scan.FindTotals(); });
+        if (isComplete)
+            RunLoop(scan.m_scheduler, scan.m_strips, kWays, scan.m_options,
+                    Guarded<&Scan::SecondPass>, &scan);
     }
 
     // Turns the result of each strip into the total before it. Returns false if a strip was left
@@ -114,22 +128,21 @@ private:
         return true;
     }
 
-    static void SecondPass(void *arg, uint64_t first, uint64_t last) {
-        Scan &scan = *static_cast<Scan *>(arg);
+    void SecondPass(uint64_t first, uint64_t last) {
         for (uint64_t strip = first; strip < last; strip += kWays) {
             if (kWays == 4 && strip + 4 <= last) {
-                scan.ScanFour(strip);
+                ScanFour(strip);
             } else {
                 for (uint64_t i = strip; i < (std::min)(strip + kWays, last); ++i) {
-                    Value total(*scan.m_totals.At(i));
-                    scan.ScanRest(total, scan.Begin(i), scan.Begin(i + 1));
+                    Value total(*m_totals.At(i));
+                    ScanRest(total, Begin(i), Begin(i + 1));
                 }
             }
             // A strip without a total is done; see Run.
             for (uint64_t i = strip; i < (std::min)(strip + kWays, last); ++i)
-                scan.m_totals.At(i).reset();
+                m_totals.At(i).reset();
         }
-        scan.Breathe();
+        Breathe();
     }
 
     void FoldFour(uint64_t strip) {
@@ -212,11 +225,12 @@ private:
     const uint64_t m_strips;
     std::optional<Value> m_total;
     Totals m_totals;
+    BodyCalls<kCatches> m_calls;
 };
 
 template <bool kIsInclusive, class In, class Out, class Value, class Join>
 Value RunScan(TaskScheduler &scheduler, In first, In last, Out out, Value &identity, Join &join,
-              const LoopOptions &options) noexcept {
+              const LoopOptions &options) noexcept(!kCatches) {
     if (first == last) return std::move(identity);
     const uint64_t count = static_cast<uint64_t>(last - first);
     Scan<kIsInclusive, In, Out, Value, Join> scan(scheduler, first, count, out, identity, join,
@@ -246,10 +260,12 @@ Value RunScan(TaskScheduler &scheduler, In first, In last, Out out, Value &ident
 /// called twice for each element. Between two scheduling points a worker scans as many blocks as
 /// take about 4 microseconds, at least one. Threads and exceptions are as for ParallelFor. If a
 /// part was left out because of a cancellation, an exception or a report, some elements of `out`
-/// are not written, and the result is `identity`. Thread-safe while the scheduler runs.
+/// are not written; without an exception the result is `identity`. Thread-safe while the scheduler
+/// runs.
 template <class In, class Out, class Value, class Join>
 Value ParallelInclusiveScan(TaskScheduler &scheduler, In first, In last, Out out, Value identity,
-                            Join &&join, const LoopOptions &options = {}) noexcept {
+                            Join &&join,
+                            const LoopOptions &options = {}) noexcept(!internal::kCatches) {
     return internal::RunScan<true>(scheduler, first, last, out, identity, join, options);
 }
 
@@ -257,7 +273,8 @@ Value ParallelInclusiveScan(TaskScheduler &scheduler, In first, In last, Out out
 /// `out[0]` is `identity`.
 template <class In, class Out, class Value, class Join>
 Value ParallelExclusiveScan(TaskScheduler &scheduler, In first, In last, Out out, Value identity,
-                            Join &&join, const LoopOptions &options = {}) noexcept {
+                            Join &&join,
+                            const LoopOptions &options = {}) noexcept(!internal::kCatches) {
     return internal::RunScan<false>(scheduler, first, last, out, identity, join, options);
 }
 

@@ -54,16 +54,17 @@ bool IsOneRun(SortControl &control, It first, It last, Less &less) {
 /// or goes once through 65,536, or through a 256th of the range if that is more.
 ///
 /// If LoopOptions::cancel is cancelled or `less` throws, the range holds all its elements in some
-/// order, and the result is false. The first exception is reported (TaskThrew); the others are
-/// dropped. Moves and swaps of elements must not throw. If `less` is no strict weak ordering, the
-/// order is unspecified, but no element is lost and nothing outside of the range is touched.
+/// order. After a cancellation the result is false. The first exception is thrown to the caller
+/// when all tasks of the sort have ended; the others are dropped. Moves and swaps of elements must
+/// not throw. If `less` is no strict weak ordering, the order is unspecified, but no element is
+/// lost and nothing outside of the range is touched.
 ///
 /// If the scheduler does not run, it reports NotRunning and returns false. Thread-safe while the
 /// scheduler runs. A worker or attached thread takes part, on its own stack if that has room (see
 /// TaskScheduler::AddTasksAndWait). An external thread blocks.
 template <class It, class Less = std::less<>>
 bool ParallelSort(TaskScheduler &scheduler, It first, It last, Less &&less = {},
-                  const LoopOptions &options = {}) noexcept {
+                  const LoopOptions &options = {}) noexcept(!internal::kCatches) {
     return internal::SortControl::Run(scheduler, options, [&](internal::SortControl &control) {
         const uint64_t count = static_cast<uint64_t>(last - first);
         if (count < 2) return;

@@ -197,7 +197,8 @@ private:
 /// merges 8,192, or a 256th of the range if that is more.
 template <class It, class Scratch, class Less = std::less<>>
 bool ParallelStableSort(TaskScheduler &scheduler, It first, It last, Scratch scratch,
-                        Less &&less = {}, const LoopOptions &options = {}) noexcept {
+                        Less &&less = {},
+                        const LoopOptions &options = {}) noexcept(!internal::kCatches) {
     return internal::SortControl::Run(scheduler, options, [&](internal::SortControl &control) {
         const uint64_t count = static_cast<uint64_t>(last - first);
         if (count < 2) return;

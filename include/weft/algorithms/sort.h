@@ -3,8 +3,8 @@
 // elements are still in the range.
 #pragma once
 
+#include "weft/algorithms/body_calls.h"
 #include "weft/algorithms/parallel_for.h"
-#include "weft/data/exception_collector.h"
 
 #include <cstddef>
 #include <cstring>
@@ -20,8 +20,12 @@ namespace internal {
 /// What all tasks of one sort share: its options, and whether it ends early.
 class SortControl {
 public:
-    SortControl(TaskScheduler &scheduler, const LoopOptions &options) noexcept
-        : m_scheduler(scheduler), m_cancel(options.cancel), m_leaf(LeafOf(options.grain)) {
+    SortControl(TaskScheduler &scheduler, const LoopOptions &options,
+                BodyCalls<kCatches> &calls) noexcept
+        : m_scheduler(scheduler),
+          m_cancel(options.cancel),
+          m_leaf(LeafOf(options.grain)),
+          m_calls(calls) {
         m_task = {options.priority, options.stack, kAnyWorker, options.name};
         m_loop.priority = options.priority;
         m_loop.stack = options.stack;
@@ -29,38 +33,31 @@ public:
     }
 
     /// Runs `sort(control)` in a task, unless the scheduler refuses it, and returns true if it ran
-    /// to its end. The first exception of a comparison leaves the task, and so is reported.
+    /// to its end. Throws the first exception of a comparison to the caller.
     template <class Sort>
-    static bool Run(TaskScheduler &scheduler, const LoopOptions &options, Sort sort) noexcept {
+    static bool Run(TaskScheduler &scheduler, const LoopOptions &options,
+                    Sort sort) noexcept(!kCatches) {
         bool isSorted = false;
+        BodyCalls<kCatches> calls;
         auto whole = [&](TaskScheduler *running) {
-            SortControl control(*running, options);
+            SortControl control(*running, options, calls);
             sort(control);
             isSorted = !control.IsStopped();
-            if (const std::exception_ptr first = control.m_thrown.First())
-                std::rethrow_exception(first);
         };
         const Task task = MakeTask(whole);
         scheduler.AddTasksAndWait(1, &task,
                                   {options.priority, options.stack, kAnyWorker, options.name});
+        calls.Rethrow();
         return isSorted;
     }
 
     /// True if the sort was cancelled or a comparison threw. Then nothing is compared any more.
-    bool IsStopped() const noexcept { return m_thrown.Count() != 0 || m_cancel.IsCancelled(); }
+    bool IsStopped() const noexcept { return m_calls.HasThrown() || m_cancel.IsCancelled(); }
 
     /// Calls `part()`, which may throw in a comparison.
     template <class Part>
     void Guard(Part part) noexcept {
-#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
-        try {
-            part();
-        } catch (...) {
-            m_thrown.Keep(std::current_exception());
-        }
-#else
-        part();
-#endif
+        m_calls.Call(part);
     }
 
     /// Calls `first()` and `second()`, maybe on two workers.
@@ -76,7 +73,7 @@ public:
     /// The body must not throw.
     template <class Body>
     void ForEach(uint64_t count, Body body) noexcept {
-        const auto each = [&](uint64_t i) {
+        const auto each = [&](uint64_t i) noexcept {
             body(i);
             Breathe();
         };
@@ -101,7 +98,7 @@ private:
     const uint64_t m_leaf;
     TaskOptions m_task;
     LoopOptions m_loop;
-    ExceptionCollector m_thrown;
+    BodyCalls<kCatches> &m_calls;
 };
 
 template <class It>
