@@ -93,6 +93,7 @@ bool JobQueue::Do(const Caller &caller, const Todo &todo) noexcept {
     std::fill_n(runners, todo.runners, Task{RunOldest, this});
     // a copy: the queue may be gone before the submission has ended
     const TaskOptions options = m_options;
+    if (WEFT_UNLIKELY(options.taskGroup != nullptr) && !caller.Accepts(options)) return false;
     return caller.Submit(todo.runners, runners, options);
 }
 

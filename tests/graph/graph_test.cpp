@@ -670,7 +670,7 @@ TEST_CASE("Graph: misuse is reported and has no effect", "[graph][report]") {
     ++codes;
     CHECK(test::Names(runner.log.Text(), "1 runs of graph 'game' are in flight already"));
     CHECK(badWorker == Status::BadOption);
-    CHECK(isReported(ReportCode::BadOption, "TaskOptions::worker is 999"));
+    CHECK(isReported(ReportCode::BadOption, "is 999; workers are"));
     CHECK(graph.Run(runner.scheduler) == Status::NotRunning);
     CHECK(isReported(ReportCode::NotRunning, "AddTasksAndWait"));
     CHECK(graph.RunAsync(runner.scheduler, nullptr) == Status::NotRunning);

@@ -40,17 +40,16 @@ public:
                                     : m_external->MayEnter(m_call));
     }
 
-    /// Submits tasks, which must not be skipped. Returns false after a report.
+    /// Submits tasks. Returns false after a report.
     bool Submit(uint32_t count, const Task *tasks, const TaskOptions &options,
                 Counter *counter = nullptr) const noexcept {
-        if (!MaySubmit() || !AreTasks(*m_scheduler, count, tasks, options, m_call) ||
-            !IsOfNoGroup(*m_scheduler, options, m_call))
-            return false;
+        if (!MaySubmit() || !AreTasks(*m_scheduler, count, tasks, options, m_call)) return false;
         if (WEFT_LIKELY(m_worker != nullptr))
             return internal::Submit(m_worker, count, tasks, counter, options);
         return Post(*m_scheduler, nullptr, count, tasks, counter, options);
     }
-    /// Returns false, after a report, if the scheduler refuses these options.
+    /// Returns false, after a report, if the scheduler refuses these options for tasks that must not
+    /// be skipped.
     bool Accepts(const TaskOptions &options) const noexcept {
         return AreTasks(*m_scheduler, 0, nullptr, options, m_call) &&
                IsOfNoGroup(*m_scheduler, options, m_call);
