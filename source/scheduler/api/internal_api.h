@@ -48,8 +48,8 @@ public:
             return internal::Submit(m_worker, count, tasks, counter, options);
         return Post(*m_scheduler, nullptr, count, tasks, counter, options);
     }
-    /// Returns false, after a report, if the scheduler refuses these options for tasks that must not
-    /// be skipped.
+    /// Returns false, after a report, if the scheduler refuses these options for tasks that must
+    /// not be skipped.
     bool Accepts(const TaskOptions &options) const noexcept {
         return AreTasks(*m_scheduler, 0, nullptr, options, m_call) &&
                IsOfNoGroup(*m_scheduler, options, m_call);
