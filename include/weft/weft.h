@@ -73,7 +73,7 @@ typedef struct weft_scheduler weft_scheduler;
 
 // ---- version
 
-/// The version of these headers as one number: 4000 for 0.4.0, 1002003 for 1.2.3.
+/// The version of these headers as one number: 5000 for 0.5.0, 1002003 for 1.2.3.
 #define WEFT_VERSION_NUMBER \
     (WEFT_VERSION_MAJOR * 1000000 + WEFT_VERSION_MINOR * 1000 + WEFT_VERSION_PATCH)
 

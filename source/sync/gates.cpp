@@ -41,7 +41,7 @@ constexpr uint64_t WithTurn(uint64_t word, uint32_t turn) noexcept {
 }
 
 // Numbers wrap around. `a` is before `b` if `b` is at most 2^31 numbers ahead of `a`.
-constexpr bool IsBefore(uint32_t a, uint32_t b) noexcept { return a - b >= uint32_t{1} << 31; }
+constexpr bool ComesBefore(uint32_t a, uint32_t b) noexcept { return a - b >= uint32_t{1} << 31; }
 
 constexpr uint64_t kReaderIsFree = uint64_t{1} << WaitQueue::kOwnBits;
 constexpr uint64_t kHelperIsOut = kReaderIsFree << 1;
@@ -61,7 +61,7 @@ bool OrderedGate::Enter(Waiter &visitor, uint32_t number) noexcept {
         if (TurnOf(word) != number) {
             Waiter *previous = m_queue.Last();
             while (previous != nullptr &&
-                   IsBefore(number, static_cast<uint32_t>(previous->wanted))) {
+                   ComesBefore(number, static_cast<uint32_t>(previous->wanted))) {
                 previous = previous->previous;
             }
             m_queue.InsertAfter(previous, visitor);
