@@ -32,9 +32,7 @@ public:
           m_period(period),
           m_task(task),
           m_options(options),
-          m_group(scheduler) {
-        m_options.taskGroup = &m_group;
-    }
+          m_group(scheduler) {}
     /// Cancels it, and waits until a run that has begun has ended. The task itself must not destroy
     /// it.
     ~PeriodicTask() {
@@ -53,14 +51,16 @@ public:
     /// runs.
     bool Start(Clock::time_point first = Now()) noexcept {
         // relaxed: it only tells the second call from the first
-        if (m_period <= m_period.zero() || m_isStarted.exchange(true, std::memory_order_relaxed)) {
+        if (m_period <= m_period.zero() || m_options.taskGroup != nullptr ||
+            m_isStarted.exchange(true, std::memory_order_relaxed)) {
             internal::ReportMisuse(*m_scheduler, ReportCode::BadOption,
-                                   "Give a period above zero, and call Start once.",
-                                   "PeriodicTask::Start: the period is not positive, or it was "
-                                   "called twice");
+                                   "Give a period above zero, name no group, and call Start once.",
+                                   "PeriodicTask::Start: the period is not positive, the options "
+                                   "name a group, or it was called twice");
             return false;
         }
         m_due = first;
+        m_options.taskGroup = &m_group;
         return Submit();
     }
 

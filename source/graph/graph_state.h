@@ -116,7 +116,8 @@ struct GraphState {
 
     // The plan. Check writes it.
     bool hasConditions = false;
-    bool needsScheduler = false;  // options of a node depend on the scheduler: worker or groups
+    // The scheduler may refuse options of a node: worker, groups, taskGroup.
+    bool needsScheduler = false;
     uint32_t begin = 0, end = 0;
     GrowingArray<PlannedNode> plan;
     GrowingArray<uint32_t> successors;  // with kOnlyPredecessor

@@ -4,6 +4,8 @@
 #include "support/threads.h"
 #include "support/trace_log.h"
 
+#include "weft/data/task_group.h"
+
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -661,10 +663,20 @@ TEST_CASE("Graph: misuse is reported and has no effect", "[graph][report]") {
     CHECK(graph.Check() == Status::Ok);
     CHECK(!graph.AddNode("late", nothing));
     CHECK(isReported(ReportCode::BadOption, "graph 'game' has been checked already"));
+    Graph grouped(options, {"grouped"});
+    TaskGroup group(runner.scheduler);
+    TaskOptions ofGroup;
+    ofGroup.taskGroup = &group;
+    grouped.AddNode("of a group", nothing, ofGroup);
+    CHECK(grouped.Check() == Status::Ok);
+    Status ofAGroup = Status::Ok;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         inFlight = graph.Run(scheduler);
         badWorker = pinned.Run(scheduler);
+        ofAGroup = grouped.Run(scheduler);
     }) == Status::Ok);
+    CHECK(ofAGroup == Status::BadOption);
+    CHECK(isReported(ReportCode::BadOption, "cannot belong to a group"));
     CHECK(inFlight == Status::Ok);
     CHECK(inner == Status::AlreadyRunning);
     ++codes;

@@ -99,7 +99,8 @@ TEST_CASE("PeriodicTask: an exception ends it", "[periodic]") {
 }
 #endif
 
-TEST_CASE("PeriodicTask: a period of zero, and a second Start, are refused", "[periodic][report]") {
+TEST_CASE("PeriodicTask: a period of zero, a group and a second Start are refused",
+          "[periodic][report]") {
     test::Runner runner(test::Options(1));
     CHECK(runner.Run([](TaskScheduler &scheduler) {
         auto nothing = [](TaskScheduler *) {};
@@ -108,6 +109,11 @@ TEST_CASE("PeriodicTask: a period of zero, and a second Start, are refused", "[p
         PeriodicTask twice(scheduler, milliseconds(1000), MakeTask(nothing));
         CHECK(twice.Start(Now() + milliseconds(1000)));
         CHECK(!twice.Start());
+        TaskGroup group(scheduler);
+        TaskOptions ofGroup;
+        ofGroup.taskGroup = &group;
+        PeriodicTask grouped(scheduler, milliseconds(1000), MakeTask(nothing), ofGroup);
+        CHECK(!grouped.Start());
     }) == Status::Ok);
-    CHECK(runner.log.CountOf(ReportCode::BadOption) == 2);
+    CHECK(runner.log.CountOf(ReportCode::BadOption) == 3);
 }

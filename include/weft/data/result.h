@@ -5,8 +5,9 @@
 //     weft::Result<Model> model;
 //     weft::AddTaskWhen(*scheduler, LoadMesh, mesh);  // sets mesh to what LoadMesh returns
 //     weft::AddTaskWhen(*scheduler, LoadTexture, texture);
-//     weft::AddTaskWhen(*scheduler, MakeModel, model, mesh, texture);  // MakeModel(Mesh &, Texture
-//     &) Show(model.Get(*scheduler));  // waits
+//     // MakeModel(Mesh &, Texture &)
+//     weft::AddTaskWhen(*scheduler, MakeModel, model, mesh, texture);
+//     Show(model.Get(*scheduler));  // waits
 //
 // A result lies where its user puts it: on a stack, in an array, in another object. It allocates
 // nothing. An exception that leaves such a function travels to all that wait.

@@ -82,11 +82,11 @@ struct GraphOptions {
 ///
 /// A run has ended when no node runs and none can begin.
 ///
-/// A node is a task: it may submit tasks, wait, and have TaskOptions. Nodes with the same options
-/// may run one after the other in one task, at most 16. Then the scheduler looks after each node
-/// whether something more urgent has to run. If the scheduler is traced, or draws its order
-/// (SchedulerOptions::order), each node is a task of its own, with its name. It was submitted by
-/// the node that finished last before it, so traces show that edge.
+/// A node is a task: it may submit tasks, wait, and have TaskOptions, but no TaskGroup. Nodes with
+/// the same options may run one after the other in one task, at most 16. Then the scheduler looks
+/// after each node whether something more urgent has to run. If the scheduler is traced, or draws
+/// its order (SchedulerOptions::order), each node is a task of its own, with its name. It was
+/// submitted by the node that finished last before it, so traces show that edge.
 ///
 /// An exception that leaves a node is reported (TaskThrew); the node counts as finished.
 ///

@@ -121,10 +121,38 @@ void ReportFault(const SchedulerOptions &options, const char *what, const char *
     env::WriteError(line);
 }
 
+namespace {
+
+// Returns true if a wait record of the counter is not that of a batch that was withdrawn. Such a
+// record stays when the batch does not wait any more (wait/deferred_batch.cpp). Removes none.
+bool IsAwaited(Scheduler &scheduler, Counter &counter) noexcept {
+    struct Look {
+        Scheduler &scheduler;
+        bool isAwaited = false;
+    } look{scheduler};
+    const auto ask = [](uint32_t owner, void *context) {
+        Look &its = *static_cast<Look *>(context);
+        constexpr uint32_t kKind = kThreadOwner | kAnyOwner | kTaskOwner | kBatchOwner;
+        const bool isBatch = (owner & kKind) == (kTaskOwner | kBatchOwner);
+        // relaxed: the record keeps the batch, and the caller knows of its withdrawal
+        its.isAwaited |=
+            !isBatch || (its.scheduler.batches.At(owner & ~kKind).state.load(kRelaxed) &
+                         DeferredBatch::kWithdrawn) == 0;
+        return false;
+    };
+    uint32_t woken = 0;
+    scheduler.counters.RemoveIf(CounterAccess::Word(counter), {ask, &look, ~0u}, woken);
+    return look.isAwaited || woken != 0;
+}
+
+}  // namespace
+
 void ReportDestroyed(const Counter &counter) noexcept {
-    const CounterWord word{CounterAccess::Word(const_cast<Counter &>(counter)).load(kRelaxed)};
+    Counter &its = const_cast<Counter &>(counter);
+    const CounterWord word{CounterAccess::Word(its).load(kRelaxed)};
     SchedulerTag::Find(
         [&](void *scheduler) {
+            if (!IsAwaited(*static_cast<Scheduler *>(scheduler), its)) return true;
             ReportMistake(static_cast<Scheduler *>(scheduler)->options, ReportCode::DestroyedInUse,
                           "Let it live until every wait for it has returned.",
                           "counter %p is destroyed while somebody waits for it; it stands at %u",
