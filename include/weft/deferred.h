@@ -35,8 +35,9 @@ WEFT_API bool AddTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t va
 struct DeferredHandle {
     bool IsEmpty() const noexcept { return index == ~0u; }
 
-    uint32_t index = ~0u;  // both are weft's own
+    uint32_t index = ~0u;  // all are weft's own
     uint32_t generation = 0;
+    uint32_t run = 0;
 };
 
 /// Withdraws tasks that were submitted by AddTasksAfter, AddTaskAfter or AddTaskAt with this
@@ -45,12 +46,13 @@ struct DeferredHandle {
 /// Returns true if the call was in time: then the tasks never run. They count as finished soon, so
 /// neither their counter nor the end of the run waits for what they waited for. Returns false if
 /// the tasks were submitted already, or have been withdrawn, or if the handle is empty or of
-/// another run; and after a report: NotRunning, InHook. A TaskGroup withdraws its tasks when it is
-/// cancelled.
+/// another run or scheduler; and after a report: NotRunning, InHook. A TaskGroup withdraws its
+/// tasks when it is cancelled.
 ///
-/// The counters that the tasks waited for keep a small record until they are reached. If one is
-/// never reached, do not use it in another run. A wait with Meanwhile::OwnTasks does not find the
-/// tasks on which tasks with a handle or a group depend. Does not block. Thread-safe.
+/// The counters that the tasks waited for keep a small record until they are reached, also if they
+/// are destroyed before. If one is never reached, do not use it in another run. A wait with
+/// Meanwhile::OwnTasks does not find the tasks on which tasks with a handle or a group depend. Does
+/// not block. Thread-safe.
 WEFT_API bool Withdraw(TaskScheduler &scheduler, DeferredHandle handle) noexcept;
 
 /// A counter and a value of it: reached once the counter has dropped to the value or less.

@@ -32,7 +32,10 @@ public:
           m_period(period),
           m_task(task),
           m_options(options),
-          m_group(scheduler) {}
+          m_namesGroup(options.taskGroup != nullptr),
+          m_group(scheduler) {
+        m_options.taskGroup = &m_group;
+    }
     /// Cancels it, and waits until a run that has begun has ended. The task itself must not destroy
     /// it.
     ~PeriodicTask() {
@@ -43,7 +46,8 @@ public:
     PeriodicTask(const PeriodicTask &) = delete;
     PeriodicTask &operator=(const PeriodicTask &) = delete;
 
-    /// Submits the first run, for the time `first`. Call it once.
+    /// Submits the first run, for the time `first`. Call it once, or again if it has returned
+    /// false.
     ///
     /// A run can be late by as much as a task of AddTaskAt. Returns false, after a report, if
     /// nothing was submitted: BadOption if the period is not positive, if the options name a group,
@@ -51,7 +55,7 @@ public:
     /// runs.
     bool Start(Clock::time_point first = Now()) noexcept {
         // relaxed: it only tells the second call from the first
-        if (m_period <= m_period.zero() || m_options.taskGroup != nullptr ||
+        if (m_period <= m_period.zero() || m_namesGroup ||
             m_isStarted.exchange(true, std::memory_order_relaxed)) {
             internal::ReportMisuse(*m_scheduler, ReportCode::BadOption,
                                    "Give a period above zero, name no group, and call Start once.",
@@ -60,8 +64,9 @@ public:
             return false;
         }
         m_due = first;
-        m_options.taskGroup = &m_group;
-        return Submit();
+        if (Submit()) return true;
+        m_isStarted.store(false, std::memory_order_relaxed);
+        return false;
     }
 
     /// Ends it: no further run begins. Does not wait for a run that has begun; the task itself may
@@ -100,6 +105,7 @@ private:
     const Clock::duration m_period;
     const Task m_task;
     TaskOptions m_options;
+    const bool m_namesGroup;
     Clock::time_point m_due;  // of the run that has begun, or comes next
     TaskGroup m_group;
     WEFT_ATOMIC<uint64_t> m_runs{0}, m_missed{0};

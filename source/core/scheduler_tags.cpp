@@ -7,6 +7,12 @@ namespace weft::internal {
 
 SchedulerTag::Entry SchedulerTag::s_entries[CounterWord::kMaxTag];
 
+// relaxed: it is only a number
+uint32_t NewRunNumber() noexcept {
+    static env::Atomic<uint32_t> s_runs{0};
+    return s_runs.fetch_add(1, kRelaxed);
+}
+
 uint32_t SchedulerTag::Acquire() noexcept {
     for (uint32_t tag = 1; tag <= CounterWord::kMaxTag; ++tag) {
         // acquire and release: what the last owner of the tag did comes before what the next owner

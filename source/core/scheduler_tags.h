@@ -3,8 +3,8 @@
 // code without a context, such as a signal handler, can find it; so can a debugger
 // (scheduler/state/debug_root.h).
 //
-// This is the only process-wide state of the library: 63 entries, constant-initialised, lock-free
-// for readers.
+// This and the number of the latest run are the only process-wide state of the library: 63 entries,
+// constant-initialised, lock-free for readers.
 #pragma once
 
 #include "core/counter_word.h"
@@ -13,6 +13,9 @@
 #include <cstdint>
 
 namespace weft::internal {
+
+/// Returns a number that no other run of this process has had, unless it has had 2^32 runs.
+uint32_t NewRunNumber() noexcept;
 
 /// Holds a tag from 1 to 63, or 0 if more schedulers are alive. A scheduler with tag 0 cannot be
 /// found, and its counters are not checked for use with another scheduler.

@@ -301,6 +301,79 @@ TEST_CASE("TaskGroup: closures that are skipped are destroyed, and their blocks 
     CHECK(runner.log.Text() == "");
 }
 
+TEST_CASE("TaskGroup: a skipped task whose argument is a part of a closure is no closure",
+          "[task_group]") {
+    test::Runner runner(test::Options(1));
+    uint32_t ran = 0, closures = 0;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter counter;
+        const auto job = [&ran](TaskScheduler *) { ++ran; };
+        for (uint32_t round = 0; round < 100; ++round) {
+            const auto outer = [job, &closures](TaskScheduler *running) mutable {
+                TaskGroup group(*running);
+                group.AddTask(MakeTask(job));  // at the begin of the closure's block
+                group.Cancel();
+                closures += group.Wait() == GroupResult::Cancelled;
+            };
+            CHECK(AddTask(scheduler, outer, &counter));
+        }
+        scheduler.WaitForCounter(&counter);
+    }) == Status::Ok);
+    CHECK(ran == 0);
+    CHECK(closures == 100);
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("TaskGroup: a report during Cancel may cancel the same groups", "[task_group][report]") {
+    struct Tree {
+        TaskGroup *top = nullptr;
+        uint32_t reports = 0;
+    } tree;
+    SchedulerOptions options = test::Options(1);
+    options.user = &tree;
+    options.onReport = [](const Report &, void *user) {
+        Tree &its = *static_cast<Tree *>(user);
+        if (++its.reports < 10) its.top->Cancel();
+    };
+    TaskScheduler scheduler(options);  // it does not run, so that each decrement is reported
+    TaskGroup top(scheduler), child(scheduler, &top), below(scheduler, &child);
+    tree.top = &top;
+    top.Cancel();
+    CHECK(tree.reports == 3);
+    CHECK((child.IsCancelled() && below.IsCancelled()));
+    TaskGroup late(scheduler, &child);
+    CHECK(late.IsCancelled());
+    CHECK(tree.reports == 3);
+}
+
+TEST_CASE("TaskGroup: child groups come and go while their parent is cancelled",
+          "[task_group][grid]") {
+    for (const test::GridPoint &point : test::GridOfLargePools()) {
+        INFO(test::Describe(point));
+        test::Runner runner(point);
+        std::atomic<uint32_t> late{0};
+        CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
+                  for (uint32_t round = 0; round < 10; ++round) {
+                      TaskGroup top(scheduler);
+                      const test::Batch nothing(1, [](TaskScheduler &, uint32_t) {});
+                      test::Threads threads(3, [&](uint32_t thread) {
+                          if (thread == 0) return top.Cancel();
+                          for (uint32_t i = 0; i < 20; ++i) {
+                              TaskGroup child(scheduler, &top);
+                              TaskGroup below(scheduler, &child);
+                              below.AddTask(nothing[0]);
+                              below.Wait();
+                          }
+                      });
+                      threads.Join();
+                      late += !TaskGroup(scheduler, &top).IsCancelled();
+                  }
+              }) == Status::Ok);
+        CHECK(late == 0);
+        CHECK(test::Faults(runner.log) == "");
+    }
+}
+
 TEST_CASE("TaskGroup: a wait may end at a deadline", "[task_group]") {
     test::Runner runner(test::Options(2));
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -345,6 +418,11 @@ TEST_CASE("TaskGroup: a group and a counter, or a call that counts its tasks its
         CHECK(isRefused());
     }) == Status::Ok);
     CHECK(ran == 0);
+    TaskGroup group(runner.scheduler);
+    TaskOptions ofGroup;
+    ofGroup.taskGroup = &group;
+    const auto nothing = [](TaskScheduler *, void *) {};
+    CHECK(runner.scheduler.Run(nothing, nullptr, ofGroup) == Status::BadOption);
 }
 
 TEST_CASE("TaskGroup: a group that is destroyed too early is reported and waits",

@@ -74,7 +74,7 @@ TEST_CASE("Withdraw: too late, and with a handle of other tasks, it has no effec
     test::Marks marks(2);
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         CHECK(!Withdraw(scheduler, {}));
-        CHECK(!Withdraw(scheduler, {5000, 0}));
+        CHECK(!Withdraw(scheduler, {5000, 0, 0}));
         Counter gate(1), counter;
         DeferredHandle before, after;
         CHECK(AddTasksAfter(scheduler, &gate, 0, 1, marks.Tasks(), &counter, {}, &before));
@@ -92,6 +92,31 @@ TEST_CASE("Withdraw: too late, and with a handle of other tasks, it has no effec
     }) == Status::Ok);
     CHECK(marks.Wrong(1, 1) == 0);
     CHECK(runner.log.Count() == 1);
+}
+
+TEST_CASE("Withdraw: a handle of an earlier run, or of another scheduler, has no effect",
+          "[deferred][withdraw]") {
+    test::Runner runner(test::Options(1)), other(test::Options(1));
+    test::Marks marks(3);
+    DeferredHandle first;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        CHECK(AddTaskAt(scheduler, Now(), marks[0], nullptr, {}, &first));
+    }) == Status::Ok);
+    uint32_t task = 1;
+    for (test::Runner *its : {&runner, &other}) {
+        CHECK(its->Run([&](TaskScheduler &scheduler) {
+            Counter gate(1);
+            DeferredHandle handle;
+            CHECK(AddTasksAfter(scheduler, &gate, 0, 1, marks.Tasks() + task++, nullptr, {},
+                                &handle));
+            CHECK(handle.index == first.index);
+            CHECK(!Withdraw(scheduler, first));
+            scheduler.DecrementCounter(&gate);
+            scheduler.WaitIdle();
+        }) == Status::Ok);
+        CHECK(its->log.Text() == "");
+    }
+    CHECK(marks.Wrong() == 0);
 }
 
 TEST_CASE("Withdraw: while threads withdraw and the time comes, a task runs or is withdrawn",

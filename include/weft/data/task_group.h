@@ -46,16 +46,17 @@ enum class GroupResult : uint8_t {
 /// If an exception leaves a task, the group keeps it if it is the first one, and is cancelled. The
 /// exception is not reported. Code that is compiled without exceptions never has one.
 ///
-/// The group must outlive its tasks, its child groups and all waits for it. A wait that has
-/// returned anything but TimedOut may destroy it. It allocates nothing.
+/// The group must outlive its tasks, its child groups, all waits for it and calls of Cancel. A wait
+/// that has returned anything but TimedOut may destroy it. It allocates nothing.
 class WEFT_API TaskGroup : private Counter {
 public:
     /// Makes an empty group that is not cancelled. `scheduler` need not run yet, and must outlive
     /// the group. If the parent is cancelled, so is the new group. Cost of a parent: a short lock
-    /// that all groups below the same topmost group share. A trace hook must not make a group with
-    /// a parent.
+    /// that all groups below the same topmost group share.
     explicit TaskGroup(TaskScheduler &scheduler, TaskGroup *parent = nullptr) noexcept;
-    /// If tasks are pending, reports DestroyedInUse, and waits for them.
+    /// If tasks are pending, reports DestroyedInUse, and waits for them; an external thread also
+    /// does so if the wait is refused. Waits for calls of Cancel that use the group. If a child
+    /// group exists, reports DestroyedInUse and aborts.
     ~TaskGroup();
     TaskGroup(const TaskGroup &) = delete;
     TaskGroup &operator=(const TaskGroup &) = delete;
@@ -138,6 +139,7 @@ private:
     TaskGroup *m_firstChild = nullptr;
     TaskGroup *m_nextSibling = nullptr;
     TaskGroup **m_link = nullptr;  // the pointer that points to this group
+    uint32_t m_visitors = 0;       // calls of Cancel that use this group
     WEFT_ATOMIC<bool> m_isLocked{false};
 };
 
@@ -163,6 +165,8 @@ struct TaskGroupAccess {
         return !group.m_source.m_isCancelled.compare_exchange_strong(
             isCancelled, false, std::memory_order_acq_rel, std::memory_order_acquire);
     }
+    /// Cancels a group that no other thread knows.
+    static void CancelNew(TaskGroup &group) noexcept;
     /// Keeps the exception, and cancels the group.
     static void Fail(TaskGroup &group, std::exception_ptr error) noexcept {
         group.m_exceptions.Keep(static_cast<std::exception_ptr &&>(error));

@@ -165,6 +165,11 @@ WEFT_NOINLINE inline bool MayNameGroups(Scheduler &scheduler, const TaskOptions 
 
 // Checks the groups of Run's main task, which begins on worker 0. Returns false after a report.
 inline bool IsMainGroup(const SchedulerOptions &options, const TaskOptions &taskOptions) noexcept {
+    if (taskOptions.taskGroup != nullptr) {
+        ReportMistake(options, ReportCode::BadOption, "Name no group for the main task.",
+                      "Run: the main task cannot belong to a TaskGroup");
+        return false;
+    }
     if (taskOptions.groups == 0) return true;
     if (!AreGroups(options, taskOptions.groups, "Run")) return false;
     if (taskOptions.worker != kAnyWorker) return ReportWorkerAndGroups(options, "Run");

@@ -60,6 +60,7 @@ bool SubmitClosureAfter(TaskScheduler &taskScheduler, uint32_t afterCount,
     }
     ClosureBlock *block = &scheduler.closures.At(storage);
     block->index = storage;
+    block->run = run;
     race::Reuses(block);
     relocate(block->room, closure);
     task.arg = block->room;

@@ -1,9 +1,8 @@
 // The tree of task groups.
 //
-// The lock of the topmost group protects the links of all groups below it. It is held for a few
-// instructions, but by Cancel for as long as it takes to cancel the groups below. So a child group
-// is not destroyed while Cancel uses it. A decrement under the lock wakes waiters, and runs none of
-// them. Only constructors, destructors and Cancel take the lock.
+// The lock of the topmost group protects the links and the number of visitors of all groups below
+// it. It is held for a few instructions, and not while Cancel calls the scheduler. A group that
+// Cancel visits stays in the tree, because its destructor waits for the visitors.
 #include "weft/data/task_group.h"
 
 #include "core/counter_word.h"
@@ -59,36 +58,56 @@ TaskGroup::TaskGroup(TaskScheduler &scheduler, TaskGroup *parent) noexcept
     m_nextSibling = parent->m_firstChild;
     if (m_nextSibling != nullptr) m_nextSibling->m_link = &m_nextSibling;
     parent->m_firstChild = this;
-    if (parent->IsCancelled()) m_source.Cancel();
+    if (parent->IsCancelled()) TaskGroupAccess::CancelNew(*this);
 }
 
 TaskGroup::~TaskGroup() {
+    const SchedulerOptions &options = EntryGate::OptionsOf(*m_scheduler);
     if (!IsZero()) {
-        ReportMistake(EntryGate::OptionsOf(*m_scheduler), ReportCode::DestroyedInUse,
-                      "Wait for the group first.",
+        ReportMistake(options, ReportCode::DestroyedInUse, "Wait for the group first.",
                       "a TaskGroup was destroyed while %u of its tasks were pending", Value());
         m_scheduler->WaitForCounter(this);
+        // The wait may be refused, for example because the run is ending. acquire: see Life.
+        const auto &life = EntryGate::StateOf(*m_scheduler).life;
+        const bool isWorker = WorkerOf(*m_scheduler) != nullptr;
+        for (Backoff backoff; !isWorker && !IsZero() && life.load(kAcquire) != Life::Idle;)
+            backoff.Next();
     }
+    if (m_firstChild != nullptr)
+        ReportFatal(options, ReportCode::DestroyedInUse,
+                    "Destroy child groups before their parent.",
+                    "a TaskGroup was destroyed before its child group");
     if (m_parent == nullptr) return;
-    const Held held(m_top->m_isLocked);
-    *m_link = m_nextSibling;
-    if (m_nextSibling != nullptr) m_nextSibling->m_link = m_link;
+    for (Backoff backoff;; backoff.Next()) {
+        const Held held(m_top->m_isLocked);
+        if (m_visitors != 0) continue;
+        *m_link = m_nextSibling;
+        if (m_nextSibling != nullptr) m_nextSibling->m_link = m_link;
+        return;
+    }
 }
 
-// Goes through the groups below in depth-first order, without recursion.
+void TaskGroupAccess::CancelNew(TaskGroup &group) noexcept {
+    // relaxed, both: the group is not shared yet
+    group.m_source.m_isCancelled.store(true, kRelaxed);
+    CounterAccess::Word(group.m_source.m_running).store(0, kRelaxed);
+}
+
+// Goes through the groups below in depth-first order, without recursion. A group that is made
+// meanwhile sees that its parent is cancelled.
 void TaskGroup::Cancel() noexcept {
-    m_source.Cancel();
-    WithdrawDeferred(*m_scheduler, this);
-    const Held held(m_top->m_isLocked);
-    for (TaskGroup *group = m_firstChild; group != nullptr;) {
-        group->m_source.Cancel();
-        WithdrawDeferred(*m_scheduler, group);
-        if (group->m_firstChild != nullptr) {
-            group = group->m_firstChild;
-            continue;
-        }
-        while (group != this && group->m_nextSibling == nullptr) group = group->m_parent;
-        group = group != this ? group->m_nextSibling : nullptr;
+    if (!MayCall(*m_scheduler, "TaskGroup::Cancel")) return;
+    TaskGroup *visited = this;
+    while (visited != nullptr) {
+        visited->m_source.Cancel();
+        WithdrawDeferred(*m_scheduler, visited);
+        const Held held(m_top->m_isLocked);
+        TaskGroup *next = visited->m_firstChild;
+        for (TaskGroup *group = visited; next == nullptr && group != this; group = group->m_parent)
+            next = group->m_nextSibling;
+        if (next != nullptr) ++next->m_visitors;
+        if (visited != this) --visited->m_visitors;
+        visited = next;
     }
 }
 

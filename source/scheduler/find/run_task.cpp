@@ -194,13 +194,19 @@ WEFT_NOINLINE void RunWatched(Fiber *self, bool slice) noexcept {
 
 }  // namespace
 
-// A closure in a block of the pool is destroyed, and its block is returned.
-void SkipTask(Worker *worker, const Task &task) noexcept {
-    Scheduler &scheduler = *worker->scheduler;
-    if (!scheduler.closures.Contains(task.arg)) return;
+// A closure in a block of the pool is destroyed, and its block is returned. A task may also have a
+// part of a closure as its argument; so the block must begin there, and have the task's function.
+// The closure's destructor may wait, so the worker is read afterwards.
+void SkipTask(const Fiber *self, const Task &task) noexcept {
+    auto &closures = self->worker->scheduler->closures;
+    if (reinterpret_cast<uintptr_t>(task.arg) % alignof(ClosureBlock) != 0 ||
+        !closures.Contains(task.arg))
+        return;
+    const ClosureBlock *block = static_cast<const ClosureBlock *>(task.arg);
+    if (block->run != task.function) return;
     task.function(nullptr, task.arg);
     race::Frees(task.arg);
-    scheduler.closures.GiveBack(static_cast<ClosureBlock *>(task.arg)->index, CacheOf(worker));
+    closures.GiveBack(block->index, CacheOf(self->worker));
 }
 
 void RunClaim(Fiber *self) noexcept {

@@ -38,13 +38,13 @@ private:
 };
 
 /// Called instead of the function of a task that is skipped: destroys it, if it is a closure.
-void SkipTask(Worker *worker, const Task &task) noexcept;
+void SkipTask(const Fiber *self, const Task &task) noexcept;
 
 /// Calls the function of a task, unless its group is cancelled. `group`: null if there is none.
 WEFT_FORCEINLINE void CallOrSkip(Fiber *self, TaskScheduler *taskScheduler, const Task &task,
                                  TaskGroup *group) {
     if (WEFT_UNLIKELY(group != nullptr) && TaskGroupAccess::Skips(*group))
-        return SkipTask(self->worker, task);
+        return SkipTask(self, task);
     task.function(taskScheduler, task.arg);
 }
 

@@ -132,6 +132,7 @@ struct IdleRequest {
 /// Where a closure lies until its task has run it.
 struct alignas(64) ClosureBlock {
     unsigned char room[kClosureBytes];  // the first member: the task's argument is its address
+    TaskFunction run;                   // the task's function
     uint32_t index;                     // index in its pool
 };
 static_assert(sizeof(ClosureBlock) == 64 && alignof(ClosureBlock) >= kClosureAlignment,
@@ -169,6 +170,7 @@ struct Scheduler {
     FiberPool pool;
     IdleSet idle;
     SchedulerTag tag;
+    const uint32_t runNumber = NewRunNumber();  // of DeferredHandle
     CounterWaiting counters;
     PushList<InboxItem> injector;  // what any worker may take
     TaskBlockPool<1> singles;

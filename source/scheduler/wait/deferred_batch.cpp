@@ -48,15 +48,9 @@ Worker *WaitHere(Scheduler &scheduler, Worker *worker, const CounterTarget &targ
     return nullptr;
 }
 
-// Refuses the batch in a hook, which must not wait. Takes the records off the counters `after` to
-// `end`, because their owner may destroy them now. Returns how many records that were.
-uint32_t Refuse(Scheduler &scheduler, Worker *worker, DeferredHandle handle,
-                const CounterTarget *after, const CounterTarget *end) noexcept {
-    ReportMistake(scheduler.options, ReportCode::OutOfMemory,
-                  "Let fewer tasks wait for counters at once.",
-                  "AddTasksAfter: there is no memory for another wait record, and a hook cannot "
-                  "wait; the tasks are not submitted");
-    WithdrawBatch(scheduler, worker, handle, true);
+// Takes the records of the batch off the counters `after` to `end`. Returns how many they were.
+uint32_t RemoveRecords(Scheduler &scheduler, Worker *worker, DeferredHandle handle,
+                       const CounterTarget *after, const CounterTarget *end) noexcept {
     uint32_t removed = 0;
     for (; after != end; ++after) {
         uint32_t woken = 0;
@@ -73,14 +67,20 @@ uint32_t Refuse(Scheduler &scheduler, Worker *worker, DeferredHandle handle,
 DeferredHandle Begin(Scheduler &scheduler, Worker *worker, uint64_t left, bool isTimed,
                      uint32_t count, const Task *tasks, Counter *counter,
                      const TaskOptions &options, bool hasHandle) noexcept {
+    // The call holds the group until its end: the tasks may have run by then.
+    Counter *const group =
+        options.taskGroup != nullptr ? TaskGroupAccess::CounterOf(options.taskGroup) : nullptr;
     const uint32_t index = scheduler.batches.Take();
     if (index == decltype(scheduler.batches)::kNone) {
         ReportMistake(scheduler.options, ReportCode::OutOfMemory, "Let fewer batches wait at once.",
                       "there is no memory for another deferred batch; it is not submitted");
         return {};
     }
-    TaskBlock *oldest = PrepareBatch(scheduler, worker, count, tasks, counter, options);
+    const bool isHeld = group == nullptr || RaiseCounter(scheduler, *group, 1);
+    TaskBlock *oldest =
+        isHeld ? PrepareBatch(scheduler, worker, count, tasks, counter, options) : nullptr;
     if (oldest == nullptr) {
+        if (isHeld && group != nullptr) LowerCounter(scheduler, worker, *group, 1);
         scheduler.batches.GiveBack(index);
         return {};
     }
@@ -88,22 +88,25 @@ DeferredHandle Begin(Scheduler &scheduler, Worker *worker, uint64_t left, bool i
     batch.oldest = oldest;
     batch.count = count;
     batch.isTimed = isTimed;
-    batch.mayBeWithdrawn = hasHandle || options.taskGroup != nullptr;
+    batch.mayBeWithdrawn = hasHandle || group != nullptr;
+    if (!isTimed) scheduler.deferred.fetch_add(count, kRelaxed);  // for reports
     // relaxed, both: what follows publishes them, and only this thread changes the number now
     batch.counter.store(oldest->counter, kRelaxed);
     const uint64_t generation = batch.state.load(kRelaxed) >> DeferredBatch::kGenerationShift;
     // release: publishes the batch to WithdrawBatch
     batch.state.store(generation << DeferredBatch::kGenerationShift | left, kRelease);
-    return {index, static_cast<uint32_t>(generation)};
+    return {index, static_cast<uint32_t>(generation), scheduler.runNumber};
 }
 
-// Ends a submission. If the batch belongs to a group that is cancelled, withdraws it.
+// Ends a submission. If the batch belongs to a group that is cancelled, withdraws it. After that
+// the group may be gone.
 void End(Scheduler &scheduler, Worker *worker, DeferredHandle batch, uint32_t reached,
-         const TaskOptions &options, DeferredHandle *handle) noexcept {
+         TaskGroup *group, DeferredHandle *handle) noexcept {
     if (handle != nullptr) *handle = batch;
     ReachForBatch(scheduler, worker, batch.index, reached);
-    if (options.taskGroup != nullptr && TaskGroupAccess::IsCancelledLast(*options.taskGroup))
-        WithdrawBatch(scheduler, worker, batch, false);
+    if (group == nullptr) return;
+    if (TaskGroupAccess::IsCancelledLast(*group)) WithdrawBatch(scheduler, worker, batch, false);
+    LowerCounter(scheduler, worker, *TaskGroupAccess::CounterOf(group), 1);
 }
 
 }  // namespace
@@ -115,11 +118,11 @@ bool SubmitBatchAfter(Scheduler &scheduler, Worker *worker, uint32_t afterCount,
     using Registration = CounterWaiting::Registration;
     if (worker != nullptr) FlushPending(worker);
     if (!AreOurs(scheduler, afterCount, after)) return false;
+    TaskGroup *const group = options.taskGroup;  // the options may be gone at the end
     const DeferredHandle batch = Begin(scheduler, worker, uint64_t{afterCount} + 1, false, count,
                                        tasks, counter, options, handle != nullptr);
     if (batch.IsEmpty()) return false;
-    scheduler.deferred.fetch_add(count, kRelaxed);  // for reports
-    uint32_t reached = 1;                           // the call itself
+    uint32_t reached = 1;  // the call itself
     bool accepted = true;
     for (uint32_t i = 0; i < afterCount && accepted; ++i) {
         const Registration result = scheduler.counters.RegisterOther(
@@ -128,14 +131,21 @@ bool SubmitBatchAfter(Scheduler &scheduler, Worker *worker, uint32_t afterCount,
         if (result == Registration::Waiting) continue;
         accepted = result != Registration::NoRecord || worker == nullptr || !worker->inHook;
         if (!accepted) {
-            reached += Refuse(scheduler, worker, batch, after, after + i) + (afterCount - i);
+            ReportMistake(scheduler.options, ReportCode::OutOfMemory,
+                          "Let fewer tasks wait for counters at once.",
+                          "AddTasksAfter: there is no memory for another wait record, and a hook "
+                          "cannot wait; the tasks are not submitted");
+            // The owner of the counters may destroy them when the call returns.
+            reached += RemoveRecords(scheduler, worker, batch, after, after + i) + (afterCount - i);
+            // if the group has withdrawn the batch first, the group skips the tasks
+            accepted = !WithdrawBatch(scheduler, worker, batch, true);
             break;
         }
         if (result == Registration::NoRecord) worker = WaitHere(scheduler, worker, after[i]);
         IsSatisfied(*after[i].counter, after[i].value);  // tells the race finder
         ++reached;
     }
-    End(scheduler, worker, batch, reached, options, accepted ? handle : nullptr);
+    End(scheduler, worker, batch, reached, group, accepted ? handle : nullptr);
     return accepted;
 }
 
@@ -143,6 +153,7 @@ bool SubmitBatchAt(Scheduler &scheduler, Worker *worker, uint64_t deadline, uint
                    const Task *tasks, Counter *counter, const TaskOptions &options,
                    DeferredHandle *handle) noexcept {
     if (worker != nullptr) FlushPending(worker);
+    TaskGroup *const group = options.taskGroup;  // the options may be gone at the end
     const DeferredHandle batch =
         Begin(scheduler, worker, 2, true, count, tasks, counter, options, handle != nullptr);
     if (batch.IsEmpty()) return false;
@@ -158,7 +169,7 @@ bool SubmitBatchAt(Scheduler &scheduler, Worker *worker, uint64_t deadline, uint
     // lock of the timers orders the two. relaxed: so does it the flag.
     const bool isWithdrawn = (its.state.load(kRelaxed) & DeferredBatch::kWithdrawn) != 0;
     const uint32_t reached = isWithdrawn && scheduler.timers.Clear(its.timer) ? 2 : 1;
-    End(scheduler, worker, batch, reached, options, handle);
+    End(scheduler, worker, batch, reached, group, handle);
     return true;
 }
 
@@ -166,7 +177,7 @@ bool SubmitBatchAt(Scheduler &scheduler, Worker *worker, uint64_t deadline, uint
 // so that the object is not used again meanwhile.
 bool WithdrawBatch(Scheduler &scheduler, Worker *worker, DeferredHandle handle,
                    bool replaces) noexcept {
-    if (handle.IsEmpty() || !scheduler.batches.Has(handle.index)) return false;
+    if (handle.run != scheduler.runNumber || !scheduler.batches.Has(handle.index)) return false;
     DeferredBatch &batch = scheduler.batches.At(handle.index);
     uint64_t state = batch.state.load(kRelaxed);  // relaxed: the CAS decides
     do {
@@ -199,7 +210,8 @@ void WithdrawBatchesOf(Scheduler &scheduler, Worker *worker, const Counter *grou
         const uint64_t state = batch.state.load(kAcquire);
         if ((state & DeferredBatch::kLeft) != 0 && batch.counter.load(kRelaxed) == group)
             WithdrawBatch(scheduler, worker,
-                          {index, static_cast<uint32_t>(state >> DeferredBatch::kGenerationShift)},
+                          {index, static_cast<uint32_t>(state >> DeferredBatch::kGenerationShift),
+                           scheduler.runNumber},
                           false);
     }
 }
