@@ -176,9 +176,13 @@ if testProgram("unit_tests", unitTests) then
             flags { "NoPCH" }
         filter { "configurations:*san", "files:not tests/**.cpp" }
             buildoptions { "-O1" }
+        filter { "configurations:*san", "files:tests/algorithms/parallel_sort_test.cpp" } -- it sorts much
+            flags { "NoPCH" }
+            buildoptions { "-O1" }
         -- Tests of the sources that are compiled apart, in the library. They take most of the time
         -- to compile all tests.
-        local apart = "files:tests/platform/** or tests/scheduler/** or tests/sync/** or tests/frame/** or tests/blocking/**"
+        local apart = "files:tests/platform/** or tests/scheduler/** or tests/sync/** or tests/frame/** or tests/blocking/** or "
+            .. "tests/graph/** or tests/c/** or tests/io/** or tests/post/**"
         if not isClang then -- which wants all that use a precompiled header optimised as that is
             filter { "configurations:Release", apart }
                 buildoptions { "-O0" }
