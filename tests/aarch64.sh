@@ -10,7 +10,7 @@
 #     tests/aarch64.sh "[deque]"      runs only unit_tests; the arguments go to Catch2
 #
 # WEFT_CONFIGS has the configurations of unit_tests (Release). WEFT_TIMEOUT is the time limit of a
-# program in seconds (600). Compiler, emulator and libraries are Debian packages. The libraries are
+# program in seconds (1200). Compiler, emulator and libraries are Debian packages. The libraries are
 # not installed into the system (third_party/setup.sh).
 #
 # qemu executes memory accesses in the order of the machine that it runs on. So the tests cannot

@@ -16,7 +16,7 @@
 #
 # The script installs what it needs (third_party/setup.sh). Before each step it prints the number of
 # the step, and afterwards the time of building and running. WEFT_TIMEOUT is the time limit of a
-# program in seconds (600). The output of a program is in build/test-logs/. The script shows it if
+# program in seconds (1200). The output of a program is in build/test-logs/. The script shows it if
 # the program fails. The last line but one has the total time.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit

@@ -5,7 +5,7 @@
 # Each result begins with the seconds since the start of the script.
 
 export WEFT_ANNOUNCE_TESTS=1
-seconds=${WEFT_TIMEOUT:-600}
+seconds=${WEFT_TIMEOUT:-1200}
 logs=build/test-logs
 passed=0 failed=0 child='' variant='' under=''
 figures=${figures:- distinct | \\| }  # the tables of the simulator and of the mutants

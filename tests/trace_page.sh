@@ -9,7 +9,7 @@
 # opened from disk. Screenshots, pages and the times of redraws are in build/trace_page/.
 #
 # WEFT_RECORDING names a recording for the screenshots (the tests record one otherwise).
-# WEFT_TIMEOUT is the time limit of a file of tests in seconds (600). node and Chromium are Debian
+# WEFT_TIMEOUT is the time limit of a file of tests in seconds (1200). node and Chromium are Debian
 # packages.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit

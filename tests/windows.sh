@@ -9,7 +9,7 @@
 #     tests/windows.sh "[deque]"      runs only unit_tests; the arguments go to Catch2
 #
 # WEFT_CONFIGS has the configurations of unit_tests (Release). WEFT_TIMEOUT is the time limit of a
-# program in seconds (600). Compiler, wine and zlib are Debian packages. Boost.Context and libpng
+# program in seconds (1200). Compiler, wine and zlib are Debian packages. Boost.Context and libpng
 # are built from the source packages of Debian, and are not installed into the system
 # (third_party/setup.sh). They and the folder of wine are in ${WEFT_CACHE:-~/.cache/weft}.
 #
