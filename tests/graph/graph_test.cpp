@@ -676,7 +676,8 @@ TEST_CASE("Graph: misuse is reported and has no effect", "[graph][report]") {
         ofAGroup = grouped.Run(scheduler);
     }) == Status::Ok);
     CHECK(ofAGroup == Status::BadOption);
-    CHECK(isReported(ReportCode::BadOption, "cannot belong to a group"));
+    ++codes;
+    CHECK(test::Names(runner.log.Text(), "cannot belong to a group"));
     CHECK(inFlight == Status::Ok);
     CHECK(inner == Status::AlreadyRunning);
     ++codes;
