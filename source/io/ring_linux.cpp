@@ -227,7 +227,9 @@ void IoRing::Serve() noexcept {
         // It may sleep only if somebody can wake it. If there was no room for all, the queue is
         // full: then it submits what there is, and comes again.
         const bool isAllIn = hasWake && (self.oldest == nullptr || self.inFlight == self.depth);
-        const bool maySleep = isAllIn && self.inbox.BeginSleep();
+        // After Stop it arms no wake-up. Then it sleeps only if an operation will end.
+        const bool endsSleep = self.isWakeArmed || self.inFlight != 0;
+        const bool maySleep = isAllIn && endsSleep && self.inbox.BeginSleep();
         const int submitted = io_uring_submit_and_wait(&self.ring, maySleep ? 1 : 0);
         if (maySleep) self.inbox.EndSleep();
         const uint32_t ended = self.Reap();

@@ -524,6 +524,15 @@ TEST_CASE("io: a wait for an operation is not taken for a stall", "[io]") {
     }
 }
 
+TEST_CASE("io: an object that is destroyed at once ends", "[io]") {
+    test::Runner runner(test::Options(1));
+    for (bool ring : {true, false}) {
+        for (uint32_t round = 0; round < 1500; ++round)
+            const AsyncIo io(runner.scheduler, Using(ring, 1));
+    }
+    CHECK(runner.log.Text() == "");
+}
+
 TEST_CASE("io: options out of range, and no memory", "[io]") {
     const File file = MakeFile(10);
     for (bool ring : {true, false}) {
