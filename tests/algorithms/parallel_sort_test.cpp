@@ -296,7 +296,7 @@ TEST_CASE("ParallelSort: keys of all kinds of numbers", "[parallel_sort]") {
 }
 
 TEST_CASE("ParallelSort: no order of the elements makes it slow", "[parallel_sort]") {
-    constexpr uint32_t kCount = 200000;
+    constexpr uint32_t kCount = 100000;
     const double ideal = kCount * std::log2(kCount);
     test::Runner runner(test::Options(1));
     std::string slow;
@@ -344,7 +344,7 @@ TEST_CASE("ParallelSort: no order of the elements makes it slow", "[parallel_sor
 }
 
 TEST_CASE("ParallelSort: urgent tasks do not wait for the end of a sort", "[parallel_sort]") {
-    constexpr uint32_t kCount = 400000;
+    constexpr uint32_t kCount = 150000;
     for (const char *pattern : {"random", "sorted", "adversary"}) {
         for (Form form : kForms) {
             INFO(pattern << (form == Form::Stable ? ", stable" : ""));
