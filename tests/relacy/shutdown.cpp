@@ -52,6 +52,7 @@ namespace internal {
 
 // Replacements for the rest of the scheduler: no slices, nothing pinned, no fiber switches. A
 // report is a failure.
+uint32_t NewRunNumber() noexcept { return 0; }
 void ClaimEntry(Worker *worker, const TaskEntry &entry, Level, uint32_t) noexcept {
     worker->claim.single = entry.TheTask();
     worker->claim.counter = entry.TheCounter();
