@@ -224,8 +224,8 @@ void IoRing::Serve() noexcept {
         self.TakeNew();
         const bool hasWake = self.ArmWake();
         self.HandOver();
-        // It may sleep only if somebody can wake it. If there was no room for all, the queue is
-        // full: then it submits what there is, and comes again.
+        // The thread may sleep only if a submitter can wake it. If the queue is full, the thread
+        // submits its entries without sleeping. The rest goes in with the next turn of this loop.
         const bool isAllIn = hasWake && (self.oldest == nullptr || self.inFlight == self.depth);
         // After Stop it arms no wake-up. Then it sleeps only if an operation will end.
         const bool endsSleep = self.isWakeArmed || self.inFlight != 0;

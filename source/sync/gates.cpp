@@ -29,19 +29,11 @@
 #include "platform/env.h"
 #include "platform/race_finder.h"
 #include "scheduler/api/internal_api.h"
+#include "sync/turns.h"
 
 namespace weft::internal {
 
 namespace {
-
-// The turn is the upper half of the word.
-constexpr uint32_t TurnOf(uint64_t word) noexcept { return static_cast<uint32_t>(word >> 32); }
-constexpr uint64_t WithTurn(uint64_t word, uint32_t turn) noexcept {
-    return (word & 0xffffffffu) | static_cast<uint64_t>(turn) << 32;
-}
-
-// Numbers wrap around. `a` is before `b` if `b` is at most 2^31 numbers ahead of `a`.
-constexpr bool ComesBefore(uint32_t a, uint32_t b) noexcept { return a - b >= uint32_t{1} << 31; }
 
 constexpr uint64_t kReaderIsFree = uint64_t{1} << WaitQueue::kOwnBits;
 constexpr uint64_t kHelperIsOut = kReaderIsFree << 1;
@@ -59,12 +51,7 @@ bool OrderedGate::Enter(Waiter &visitor, uint32_t number) noexcept {
         visitor.wanted = number;
         const uint64_t word = m_queue.Lock();
         if (TurnOf(word) != number) {
-            Waiter *previous = m_queue.Last();
-            while (previous != nullptr &&
-                   ComesBefore(number, static_cast<uint32_t>(previous->wanted))) {
-                previous = previous->previous;
-            }
-            m_queue.InsertAfter(previous, visitor);
+            InsertByNumber(m_queue, visitor);
             m_queue.Unlock(word);
             return false;
         }

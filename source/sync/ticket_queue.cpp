@@ -8,24 +8,13 @@
 #include "platform/race_finder.h"
 #include "scheduler/api/internal_api.h"
 #include "sync/spin.h"
+#include "sync/turns.h"
 #include "sync/wake_list.h"
 #include "weft/deferred.h"
 
 namespace weft {
 
 using namespace internal;
-
-namespace {
-
-constexpr uint32_t NumberOf(uint64_t word) noexcept { return static_cast<uint32_t>(word >> 32); }
-constexpr uint64_t WithNumber(uint64_t word, uint32_t number) noexcept {
-    return (word & 0xffffffffu) | static_cast<uint64_t>(number) << 32;
-}
-
-// Numbers wrap around. `a` is before `b` if `b` is at most 2^31 numbers ahead of `a`.
-constexpr bool IsBefore(uint32_t a, uint32_t b) noexcept { return a - b >= uint32_t{1} << 31; }
-
-}  // namespace
 
 void Ticket::Wait() const noexcept {
     if (m_queue != nullptr) m_queue->Wait(m_number);
@@ -45,7 +34,7 @@ Ticket TicketQueue::Take() noexcept { return Ticket(this, m_taken.fetch_add(1, k
 // Also true for a ticket that is done. acquire: pairs with the release of Unlock in Done. The
 // caller sees what was written in all earlier turns.
 bool TicketQueue::IsTurn(uint32_t number) const noexcept {
-    if (IsBefore(NumberOf(m_queue.Word(kAcquire)), number)) return false;
+    if (IsBefore(TurnOf(m_queue.Word(kAcquire)), number)) return false;
     race::SawAll(const_cast<WaitQueue *>(&m_queue));
     return true;
 }
@@ -55,7 +44,7 @@ void TicketQueue::Wait(uint32_t number) noexcept {
     const bool passed = SpinBriefly(m_queue, [&] {
         if (IsTurn(number)) return Look::Done;
         // If it is not the next number, other turns come before it.
-        return NumberOf(m_queue.Word(kRelaxed)) + 1 == number ? Look::Again : Look::Pointless;
+        return TurnOf(m_queue.Word(kRelaxed)) + 1 == number ? Look::Again : Look::Pointless;
     });
     if (passed) return;
     Waiter self;
@@ -68,14 +57,10 @@ void TicketQueue::Wait(uint32_t number) noexcept {
 bool TicketQueue::Passes(uint32_t number, Waiter &waiter) noexcept {
     waiter.wanted = number;
     const uint64_t word = m_queue.Lock();
-    const bool passes = !IsBefore(NumberOf(word), number);
+    const bool passes = !IsBefore(TurnOf(word), number);
     if (!passes) {
-        Waiter *previous = m_queue.Last();
-        while (previous != nullptr && IsBefore(number, static_cast<uint32_t>(previous->wanted))) {
-            previous = previous->previous;
-        }
         waiter.notified = false;  // it may have been used before
-        m_queue.InsertAfter(previous, waiter);
+        InsertByNumber(m_queue, waiter);
     } else {
         race::SawAll(&m_queue);
     }
@@ -138,7 +123,7 @@ void TicketQueue::Done(uint32_t number) noexcept {
     race::Finishes(&m_queue);
     const uint64_t word = m_queue.Lock();
     TaskScheduler &scheduler = m_queue.Scheduler();
-    if (NumberOf(word) != number) {
+    if (TurnOf(word) != number) {
         m_queue.Unlock(word);
         ReportMisuse(scheduler, ReportCode::WrongThread, "Call Done once for each ticket.",
                      "Ticket::Done was called for a ticket that is done already");
@@ -150,7 +135,7 @@ void TicketQueue::Done(uint32_t number) noexcept {
         m_queue.Remove(*first);
         list.Add(*first);
     }
-    m_queue.Unlock(WithNumber(word, number + 1));
+    m_queue.Unlock(WithTurn(word, number + 1));
     // From here on the queue may be gone.
     list.Wake(scheduler);
 }

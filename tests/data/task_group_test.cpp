@@ -1,5 +1,6 @@
 #include "weft/data/task_group.h"
 
+#include "support/child_process.h"
 #include "support/scheduler_run.h"
 #include "support/threads.h"
 #include "support/trace_log.h"
@@ -8,6 +9,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -439,6 +441,22 @@ TEST_CASE("TaskGroup: a group that is destroyed too early is reported and waits"
     }) == Status::Ok);
     CHECK(test::Names(runner.log.First(ReportCode::DestroyedInUse).what,
                       "3 of its tasks were pending"));
+}
+
+TEST_CASE("TaskGroup: a group that is destroyed before its child group is fatal",
+          "[task_group][report]") {
+    const test::ChildResult child = test::RunInChild([] {
+        SchedulerOptions options;
+        options.onReport = [](const Report &report, void *) {
+            std::fprintf(stderr, "fatal %d: %s\n", report.fatal, report.what);
+        };
+        TaskScheduler scheduler(options);
+        auto parent = std::make_unique<TaskGroup>(scheduler);
+        TaskGroup below(scheduler, parent.get());
+        parent.reset();
+    });
+    CHECK(child.Died());
+    CHECK(test::Names(child.output, "fatal 1: a TaskGroup was destroyed before its child group"));
 }
 
 TEST_CASE("TaskGroup: a skipped task begins and ends in a trace", "[task_group][hooks]") {

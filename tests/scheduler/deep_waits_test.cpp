@@ -10,9 +10,9 @@ namespace {
 
 // AddressSanitizer makes the frames of functions several times as large.
 #if defined(__SANITIZE_ADDRESS__)
-constexpr uint32_t kDepth = 500, kDeep = 3000;
+constexpr uint32_t kDepth = 500, kDeep = 6000;
 #else
-constexpr uint32_t kDepth = 5000, kDeep = 30000;
+constexpr uint32_t kDepth = 5000, kDeep = 100000;
 #endif
 
 struct Level {
@@ -53,6 +53,6 @@ TEST_CASE("waits within waits: 5,000 levels with default options", "[exhaustion]
 TEST_CASE("waits within waits: more levels with more fibers", "[exhaustion][helps]") {
     SchedulerOptions options;
     options.workers = 2;
-    options.smallFibers = 1100;
+    options.smallFibers = 2000;
     CHECK(DepthOf(options, kDeep) == kDeep);
 }

@@ -102,8 +102,14 @@ TEST_CASE("PeriodicTask: an exception ends it", "[periodic]") {
 TEST_CASE("PeriodicTask: a period of zero, a group and a second Start are refused",
           "[periodic][report]") {
     test::Runner runner(test::Options(1));
-    CHECK(runner.Run([](TaskScheduler &scheduler) {
-        auto nothing = [](TaskScheduler *) {};
+    auto nothing = [](TaskScheduler *) {};
+    PeriodicTask early(runner.scheduler, milliseconds(1000), MakeTask(nothing));
+    CHECK(!early.Start());  // the scheduler does not run
+    CHECK(runner.log.CountOf(ReportCode::NotRunning) == 1);
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        CHECK(early.Start(Now() + milliseconds(1000)));
+        early.Cancel();
+        CHECK(early.Wait() == GroupResult::Cancelled);
         PeriodicTask zero(scheduler, milliseconds(0), MakeTask(nothing));
         CHECK(!zero.Start());
         PeriodicTask twice(scheduler, milliseconds(1000), MakeTask(nothing));

@@ -313,9 +313,11 @@ class Scheduler:
                     if owner & f['owner.batch']:
                         index = owner & ~(f['owner.task'] | f['owner.batch'])
                         batch = self._pool_item('batches', index, f['batch.size'])
+                        batches.add(owner)
+                        if self.memory.u64(batch + f['batch.state']) & f['batch.withdrawn']:
+                            continue  # its tasks do not wait any more
                         block = self.memory.u64(batch + f['batch.oldest'])
                         count = self.memory.u32(batch + f['batch.count'])
-                        batches.add(owner)
                     else:
                         index = owner & ~f['owner.task']
                         block = self._pool_item('singles', index, f['block.size'])

@@ -25,15 +25,8 @@ public:
     /// Calls `function()`, and keeps an exception that leaves it. Thread-safe.
     template <class F>
     void Call(F &&function) noexcept {
-#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
-        try {
-            function();
-        } catch (...) {
-            m_thrown.Keep(std::current_exception());
-        }
-#else
-        function();
-#endif
+        CallAndCatch(function,
+                     [this](std::exception_ptr error) { m_thrown.Keep(std::move(error)); });
     }
 
     /// Returns true if a call has thrown. A hint while calls run. Thread-safe.

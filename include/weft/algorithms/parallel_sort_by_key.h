@@ -170,9 +170,10 @@ inline constexpr uint64_t kLeastRadix = 1024;
 /// result is the same with any number of workers. The sort takes 17 KiB of the caller's stack.
 /// Nothing is allocated. Between two scheduling points a worker goes through up to 8,192 elements.
 ///
-/// LoopOptions::grain is ignored. If LoopOptions::cancel is cancelled, the range holds all its
-/// elements in some order, and the result is false. If the scheduler does not run, it reports
-/// NotRunning and returns false. Threads and waits are as for ParallelSort.
+/// LoopOptions::grain counts only for ranges of fewer than 1,024 elements. If LoopOptions::cancel
+/// is cancelled, the range holds all its elements in some order, and the result is false. If the
+/// scheduler does not run, it reports NotRunning and returns false. Threads and waits are as for
+/// ParallelSort.
 template <class It, class Scratch, class KeyOf>
 bool ParallelSortByKey(TaskScheduler &scheduler, It first, It last, Scratch scratch, KeyOf &&key,
                        const LoopOptions &options = {}) noexcept {

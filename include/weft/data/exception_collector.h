@@ -22,6 +22,25 @@
 
 namespace weft {
 
+namespace internal {
+
+/// Calls `body()`. Calls `failed(std::exception_ptr)` if an exception leaves it. Without exceptions
+/// only calls `body()`.
+template <class Body, class Failed>
+void CallAndCatch(Body &&body, [[maybe_unused]] Failed &&failed) noexcept {
+#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
+    try {
+        body();
+    } catch (...) {
+        failed(std::current_exception());
+    }
+#else
+    body();
+#endif
+}
+
+}  // namespace internal
+
 /// Keeps the first exception that left a group of tasks, and counts all of them. It must outlive
 /// the tasks. Allocates nothing; only the C++ runtime allocates the thrown objects.
 class ExceptionCollector {
@@ -36,16 +55,8 @@ public:
     template <class F>
     auto Wrap(F callable) noexcept {
         return [this, callable = std::move(callable)](TaskScheduler *scheduler) mutable noexcept {
-#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
-            try {
-                callable(scheduler);
-            } catch (...) {
-                Keep(std::current_exception());
-            }
-#else
-            (void)this;
-            callable(scheduler);
-#endif
+            internal::CallAndCatch([&] { callable(scheduler); },
+                                   [this](std::exception_ptr error) { Keep(std::move(error)); });
         };
     }
     /// The same for a task with a function and an argument. A null function is reported (NullTask)

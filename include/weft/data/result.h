@@ -14,6 +14,7 @@
 #pragma once
 
 #include "weft/closure.h"
+#include "weft/data/exception_collector.h"
 #include "weft/deferred.h"
 #include "weft/sync/deadline.h"
 #include "weft/task_scheduler.h"
@@ -31,21 +32,6 @@
 namespace weft {
 
 namespace internal {
-
-/// Calls `body()`. Calls `failed(std::exception_ptr)` if an exception leaves it. Without exceptions
-/// only calls `body()`.
-template <class Body, class Failed>
-void CallAndCatch(Body body, [[maybe_unused]] Failed failed) noexcept {
-#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
-    try {
-        body();
-    } catch (...) {
-        failed(std::current_exception());
-    }
-#else
-    body();
-#endif
-}
 
 /// The part of a Result that does not depend on the type of the value.
 class ResultBase {

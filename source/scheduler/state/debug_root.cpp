@@ -172,6 +172,8 @@ NamedValue DebugLayout::s_fields[] = {
     WEFT_FIELD("block.worker", TaskBlock, worker),
     {"block.size", sizeof(TaskBlockOf<1>)},  // in Scheduler::singles
     {"batch.size", sizeof(DeferredBatch)},
+    WEFT_FIELD("batch.state", DeferredBatch, state),
+    {"batch.withdrawn", DeferredBatch::kWithdrawn},
     WEFT_FIELD("batch.count", DeferredBatch, count),
     WEFT_FIELD("batch.oldest", DeferredBatch, oldest),
 
