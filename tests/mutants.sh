@@ -239,7 +239,7 @@ case $mode in
         exit
         ;;
 esac
-third_party/setup.sh patch > /dev/null || give_up "third_party/setup.sh failed"
+third_party/setup.sh patch ccache > /dev/null || give_up "third_party/setup.sh failed"
 if [ "$mode" = --arrange ]; then
     arrange
     exit
@@ -329,10 +329,14 @@ $(C)-$(P)/tests/main.o: FLAGS += -O0
 $(C)-$(P)/%/coroutine_models.o $(C)-$(P)/%/coroutine_test.o: FLAGS += -std=c++20
 $(C)-$(P)/%.o: %.cpp
 	@mkdir -p $(@D)
-	@g++ $(FLAGS) -MMD -MP -c $< -o $@
+	@ccache g++ $(FLAGS) -MMD -MP -c $< -o $@
 -include $(shell find $(C)-$(P) -name '*.d' 2>/dev/null)
 MAKE
 
+# A source file that gets its old text back after a mutant is not compiled again. All its files have
+# just been written, so their times say nothing.
+export CCACHE_DIR=$root/ccache CCACHE_DEPEND=1 CCACHE_NOCOMPRESS=1 CCACHE_MAXSIZE=8G
+export CCACHE_SLOPPINESS=include_file_mtime,include_file_ctime
 export ASAN_OPTIONS=detect_stack_use_after_return=1 TSAN_OPTIONS=halt_on_error=1
 
 build() {

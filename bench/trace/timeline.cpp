@@ -493,7 +493,8 @@ private:
 
     void BeginWait(const Event &event, Fiber &fiber) {
         Pause(event.ring, event.ns);
-        fiber.ready = {};
+        // The event that ends the wait may have the same time, and come first.
+        if (fiber.ready.ns != event.ns) fiber.ready = {};
         fiber.entered = kUnknown;
         fiber.wait = NewWait(event, fiber.stack.empty() ? kNone : fiber.stack.back(), event.ring);
         NoteLock(fiber.wait, fiber.awaitedLock);

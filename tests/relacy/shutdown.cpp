@@ -57,7 +57,8 @@ void ClaimEntry(Worker *worker, const TaskEntry &entry, Level, uint32_t) noexcep
     worker->claim.single = entry.TheTask();
     worker->claim.counter = entry.TheCounter();
 }
-void Enqueue(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, Label) noexcept {
+void Enqueue(Worker *worker, uint32_t count, const Task *tasks, TaskCounter counter,
+             Label) noexcept {
     for (uint32_t i = 0; i < count; ++i) {
         worker->mayHold |= 1u << LaneOf(Priority::Normal, StackClass::Small);
         relacy::Check(worker->lanes[LaneOf(Priority::Normal, StackClass::Small)].Push(

@@ -184,7 +184,7 @@ constexpr time_t kSecondsWithoutStep =
 void FailInLoop(int) {
     static uint64_t s_seen = 0;
     const State &state = s_state;
-    const uint64_t now = state.hash + state.steps;
+    const uint64_t now = state.hash + state.steps + state.random;  // differs in each schedule
     if (state.count != 0 && now == s_seen) Fail("no progress: a loop without an atomic operation");
     s_seen = now;
 }

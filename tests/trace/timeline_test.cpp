@@ -270,6 +270,23 @@ TEST_CASE("attached threads, other threads and blocking calls", "[timeline]") {
     CHECK(calls == 1);
 }
 
+TEST_CASE("an event that ends a wait may have the time at which the wait begins", "[timeline]") {
+    test::WrittenRecording file(2, 0);
+    file.Submit(1, 1, 5, 1, 10, "a");
+    file.Begin(1, 2, 6, 10, "a");
+    file.Wait(1, 3, 6, 0x91);
+    file.Ready(0, 3, 5, 6, 0x91);
+    file.Switch(1, 4, 6, 7);
+    file.Switch(1, 5, 7, 6);
+    file.Resume(1, 5, 6, 0x91);
+    file.End(1, 6, 6, 10, "a");
+    const Timeline timeline = Build(file);
+    CHECK(test::MissingIn(timeline) == "");
+    REQUIRE(timeline.waits.size() == 1);
+    CHECK(timeline.waits[0].ready == 3000);
+    CHECK(timeline.waits[0].readyActor == 0);
+}
+
 TEST_CASE("what began before the recording is clipped or left out", "[timeline]") {
     test::WrittenRecording file(2, 1);
     file.AddRing(0, 100, 100);

@@ -183,7 +183,7 @@ class Scheduler:
     def _block_task(self, block, where, count, waits_for=None):
         f, memory = self.fields, self.memory
         return Task(where, memory.text(memory.u64(block + f['block.name'])), count,
-                    memory.u64(block + f['block.counter']), waits_for)
+                    memory.u64(block + f['block.counter']) & ~f['entry.flags'], waits_for)
 
     def _pool(self, name, item_size):
         """Returns the addresses of all items of a pool, in use or not, in the order of their

@@ -209,16 +209,20 @@ WEFT_NOINLINE inline uint32_t WithFunction(uint32_t count, const Task *tasks) no
     return i;
 }
 
-// Returns false, after a report, if the tasks are to belong to a group: the call counts them
-// itself, or they must not be skipped.
-inline bool IsOfNoGroup(const Scheduler &scheduler, const TaskOptions &taskOptions,
-                        const char *call) noexcept {
-    if (WEFT_LIKELY(taskOptions.taskGroup == nullptr)) return true;
+// Reports that tasks are to belong to a group where they cannot. Returns false.
+WEFT_NOINLINE inline bool ReportGroup(const Scheduler &scheduler, const char *call) noexcept {
     ReportMistake(scheduler.options, ReportCode::BadOption,
                   "Name no group here. For AddTasksAndWait: call AddTasks, and wait for the group.",
                   "%s: TaskOptions::taskGroup is given, but these tasks cannot belong to a group",
                   call);
     return false;
+}
+
+// Returns false, after a report, if the tasks are to belong to a group: the call counts them
+// itself, or they must not be skipped.
+inline bool IsOfNoGroup(const Scheduler &scheduler, const TaskOptions &taskOptions,
+                        const char *call) noexcept {
+    return WEFT_LIKELY(taskOptions.taskGroup == nullptr) || ReportGroup(scheduler, call);
 }
 
 // Returns false, after a report, if an option is wrong or a task has no function.

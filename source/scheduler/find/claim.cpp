@@ -35,12 +35,13 @@ void GiveBackStarted(Worker *worker) noexcept {
 // Clears the claim and returns its unstarted tasks as an entry.
 TaskEntry TakeRest(Worker *worker) noexcept {
     Claim &claim = worker->claim;
+    const TaskCounter counter(claim.counter, claim.ofGroup);
     const TaskEntry rest =
-        claim.batch != 0 ? TaskEntry::Slice(claim.next, claim.Left(), claim.batch, claim.counter,
+        claim.batch != 0 ? TaskEntry::Slice(claim.next, claim.Left(), claim.batch, counter,
                                             claim.name, claim.stack)
-                         : TaskEntry::Single(claim.single, claim.counter, claim.name, claim.stack);
+                         : TaskEntry::Single(claim.single, counter, claim.name, claim.stack);
     claim.Clear();
-    return rest.WithId(claim.taskId).WithGroup(claim.ofGroup);
+    return rest.WithId(claim.taskId);
 }
 
 }  // namespace
@@ -84,11 +85,9 @@ void ClaimEntry(Worker *worker, const TaskEntry &entry, Level level, uint32_t ow
     }
 }
 
-void ClaimPinned(Worker *worker, const Task &task, Counter *counter, Label label) noexcept {
+void ClaimPinned(Worker *worker, const Task &task, TaskCounter counter, Label label) noexcept {
     ClaimEntry(worker,
-               TaskEntry::Single(task, counter, label.name, label.Stack())
-                   .WithId(label.taskId)
-                   .WithGroup(label.ofGroup),
+               TaskEntry::Single(task, counter, label.name, label.Stack()).WithId(label.taskId),
                label.TheLevel(), worker->index);
     worker->claim.pinned = true;
 }

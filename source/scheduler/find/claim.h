@@ -32,7 +32,7 @@ namespace weft::internal {
 void ClaimEntry(Worker *worker, const TaskEntry &entry, Level level, uint32_t owner) noexcept;
 
 /// Claims one task that is pinned to this worker.
-void ClaimPinned(Worker *worker, const Task &task, Counter *counter, Label label) noexcept;
+void ClaimPinned(Worker *worker, const Task &task, TaskCounter counter, Label label) noexcept;
 
 /// Makes claimed tasks that have not started stealable again. Call it before the worker suspends
 /// its fiber, parks, or runs other tasks inline.

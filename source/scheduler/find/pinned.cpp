@@ -70,7 +70,7 @@ Found PinnedTask(Worker *worker, Priority priority, bool anyStack, Serving *only
     InboxQueue &tasks = worker->pinnedTasks[static_cast<uint32_t>(priority)];
     for (InboxItem **link = &tasks.first; *link != nullptr; link = &(*link)->next) {
         TaskBlock *block = static_cast<TaskBlock *>(*link);
-        if (only != nullptr && !only->Needs(block->counter)) continue;
+        if (only != nullptr && !only->Needs(block->counter.Get())) continue;
         const bool large = block->label.Stack() == StackClass::Large;
         if (large && !anyStack) {
             SetWantsLarge(worker, true);

@@ -157,7 +157,7 @@ NamedValue DebugLayout::s_fields[] = {
     WEFT_FIELD("entry.name", TaskEntry, m_name),
     {"entry.idMask", TaskEntry::kIdByte},  // not part of a pointer
     {"entry.slice", TaskEntry::kSlice},    // flags in the counter
-    {"entry.flags", TaskEntry::kSlice | TaskEntry::kLarge | TaskEntry::kGroup},
+    {"entry.flags", TaskEntry::kSlice | TaskEntry::kLarge | TaskCounter::kGroup},
     {"entry.countMask", (1u << TaskEntry::kCountBits) - 1},
     {"task.size", sizeof(Task)},
     WEFT_FIELD("item.next", InboxItem, next),

@@ -18,8 +18,8 @@ inline TaskGroup *GroupOf(Counter *counter) noexcept {
 
 /// Sets `counter` to that of the group. Returns false, after a report, if another counter is to
 /// count the tasks, too.
-inline bool CountInGroup(const SchedulerOptions &options, TaskGroup &group,
-                         Counter *&counter) noexcept {
+WEFT_NOINLINE inline bool CountInGroup(const SchedulerOptions &options, TaskGroup &group,
+                                       Counter *&counter) noexcept {
     Counter *const its = TaskGroupAccess::CounterOf(&group);
     if (counter == nullptr || counter == its) return counter = its, true;
     ReportMistake(options, ReportCode::BadOption,

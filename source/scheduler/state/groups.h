@@ -85,14 +85,12 @@ inline Label LabelInGroups(Scheduler &scheduler, const Worker *worker,
                            const TaskOptions &options) noexcept {
     uint32_t set = worker != nullptr ? worker->current->level.Set() : 0;
     if (options.groups != 0) set = SetOf(scheduler, options.groups);
-    return {LaneOf({options.priority, set}, options.stack), 0, options.name,
-            options.taskGroup != nullptr};
+    return {LaneOf({options.priority, set}, options.stack), 0, options.name};
 }
 inline Label LabelOf(const Worker *worker, const TaskOptions &options) noexcept {
     if (WEFT_UNLIKELY(worker->scheduler->groupCount > 1))
         return LabelInGroups(*worker->scheduler, worker, options);
-    return {PlainLaneOf(options.priority, options.stack), 0, options.name,
-            options.taskGroup != nullptr};
+    return {PlainLaneOf(options.priority, options.stack), 0, options.name};
 }
 
 /// Returns true if no wait keeps the worker from tasks of this priority, and from fibers of this

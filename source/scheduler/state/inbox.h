@@ -3,7 +3,7 @@
 #pragma once
 
 #include "scheduler/state/level.h"
-#include "weft/counter.h"
+#include "scheduler/state/task_entry.h"
 #include "weft/task.h"
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct TaskBlock : InboxItem {
     uint16_t count = 0;
     // Number of tasks that have been claimed.
     uint16_t taken = 0;
-    Counter *counter = nullptr;
+    TaskCounter counter;
     Label label;
 };
 

@@ -88,13 +88,9 @@ constexpr uint32_t PlainLaneOf(Priority priority, StackClass stack) noexcept {
 
 /// The lane and the name of a queued task.
 struct Label {
-    constexpr Label(uint32_t theLane = PlainLaneOf(Priority::Normal, StackClass::Small),
-                    uint32_t id = 0, const char *theName = nullptr, bool isOfGroup = false) noexcept
-        : lane(static_cast<uint8_t>(theLane)), ofGroup(isOfGroup), taskId(id), name(theName) {}
-    uint8_t lane;
-    bool ofGroup;     // the task's counter is a TaskGroup
-    uint32_t taskId;  // of the first task, see state/trace.h
-    const char *name;
+    uint32_t lane = PlainLaneOf(Priority::Normal, StackClass::Small);
+    uint32_t taskId = 0;  // of the first task, see state/trace.h
+    const char *name = nullptr;
     constexpr Level TheLevel() const noexcept { return LevelOf(lane); }
     constexpr StackClass Stack() const noexcept { return ClassOf(lane); }
 };

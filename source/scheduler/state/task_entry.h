@@ -17,18 +17,34 @@ namespace weft::internal {
 inline constexpr uint32_t kTaskIdBits = 24;
 inline constexpr uint32_t kTaskIdMask = (1u << kTaskIdBits) - 1;
 
+/// The counter of tasks that are submitted or queued; may be null. A bit of the address says
+/// whether it is a TaskGroup. So the common path carries the bit without a test.
+class TaskCounter {
+public:
+    TaskCounter(Counter *counter = nullptr, bool isOfGroup = false) noexcept
+        : m_bits(reinterpret_cast<uint64_t>(counter) | (isOfGroup ? kGroup : 0)) {}
+    Counter *Get() const noexcept { return reinterpret_cast<Counter *>(m_bits & ~kGroup); }
+    bool IsOfGroup() const noexcept { return (m_bits & kGroup) != 0; }
+
+private:
+    friend class TaskEntry;
+    friend struct DebugLayout;
+    static constexpr uint64_t kGroup = 4;
+    uint64_t m_bits;
+};
+
 class TaskEntry {
 public:
     TaskEntry() = default;
 
-    static TaskEntry Single(const Task &task, Counter *counter, const char *name,
+    static TaskEntry Single(const Task &task, TaskCounter counter, const char *name,
                             StackClass stack) noexcept {
         return TaskEntry(reinterpret_cast<uint64_t>(task.function),
                          reinterpret_cast<uint64_t>(task.arg), counter, name,
                          stack == StackClass::Large ? kLarge : 0);
     }
     /// `batch` identifies the batch. Tasks of one batch are expected to take about the same time.
-    static TaskEntry Slice(const Task *first, uint32_t count, uint64_t batch, Counter *counter,
+    static TaskEntry Slice(const Task *first, uint32_t count, uint64_t batch, TaskCounter counter,
                            const char *name, StackClass stack) noexcept {
         return TaskEntry(reinterpret_cast<uint64_t>(first), batch << kCountBits | count, counter,
                          name, kSlice | (stack == StackClass::Large ? kLarge : 0));
@@ -40,14 +56,10 @@ public:
         return (m_counter & kLarge) != 0 ? StackClass::Large : StackClass::Small;
     }
     /// Returns true if the counter is a TaskGroup.
-    bool IsOfGroup() const noexcept { return (m_counter & kGroup) != 0; }
-    TaskEntry WithGroup(bool isOfGroup) const noexcept {
-        TaskEntry entry = *this;
-        entry.m_counter |= isOfGroup ? kGroup : 0;
-        return entry;
-    }
+    bool IsOfGroup() const noexcept { return (m_counter & TaskCounter::kGroup) != 0; }
     Counter *TheCounter() const noexcept {
-        return reinterpret_cast<Counter *>(m_counter & ~(kSlice | kLarge | kGroup | kIdByte));
+        return reinterpret_cast<Counter *>(m_counter &
+                                           ~(kSlice | kLarge | TaskCounter::kGroup | kIdByte));
     }
     const char *Name() const noexcept { return reinterpret_cast<const char *>(m_name & ~kIdByte); }
 
@@ -80,9 +92,8 @@ public:
     TaskEntry Part(uint32_t begin, uint32_t count) const noexcept {
         if (!IsSlice()) return *this;
         const uint32_t id = TaskId();
-        return Slice(First() + begin, count, Batch(), TheCounter(), Name(), Stack())
-            .WithId(id != 0 ? id + begin : 0)
-            .WithGroup(IsOfGroup());
+        return Slice(First() + begin, count, Batch(), {TheCounter(), IsOfGroup()}, Name(), Stack())
+            .WithId(id != 0 ? id + begin : 0);
     }
 
     static constexpr uint32_t kCountBits = 8;
@@ -90,17 +101,16 @@ public:
 
 private:
     friend struct DebugLayout;
-    TaskEntry(uint64_t first, uint64_t second, Counter *counter, const char *name,
+    TaskEntry(uint64_t first, uint64_t second, TaskCounter counter, const char *name,
               uint64_t flags) noexcept
         : m_first(first),
           m_second(second),
-          m_counter(reinterpret_cast<uint64_t>(counter) | flags),
+          m_counter(counter.m_bits | flags),
           m_name(reinterpret_cast<uint64_t>(name)) {}
 
     static_assert(alignof(Counter) >= 8, "three bits of a counter's address must be free");
     static constexpr uint64_t kSlice = 1;
     static constexpr uint64_t kLarge = 2;
-    static constexpr uint64_t kGroup = 4;
     static constexpr uint32_t kIdShift = 48;
     static constexpr uint64_t kIdByte = uint64_t{0xff} << kIdShift;
 

@@ -105,7 +105,7 @@ WEFT_NOINLINE void TraceDeferred(Scheduler &scheduler, Worker *worker, TaskBlock
     bool *const mustNotSubmit = worker != nullptr ? &worker->mustNotSubmit : nullptr;
     const bool before = mustNotSubmit != nullptr && std::exchange(*mustNotSubmit, true);
     block.label.taskId =
-        TraceSubmit(scheduler, worker, block.count, block.Tasks(), block.counter, block.label);
+        TraceSubmit(scheduler, worker, block.count, block.Tasks(), block.counter.Get(), block.label);
     if (mustNotSubmit != nullptr) *mustNotSubmit = before;
 }
 

@@ -49,7 +49,7 @@ Counter *CounterOfDeferred(Scheduler &scheduler, uint32_t owner) noexcept {
         // relaxed: the record publishes it
         return batch.mayBeWithdrawn ? nullptr : batch.counter.load(kRelaxed);
     }
-    return scheduler.singles.At(owner & ~kTaskOwner).counter;
+    return scheduler.singles.At(owner & ~kTaskOwner).counter.Get();
 }
 
 namespace {

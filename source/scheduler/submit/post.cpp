@@ -29,7 +29,7 @@ TaskBlock *TakeBlock(Scheduler &scheduler, uint32_t user, TaskBlockPool<kTasks> 
 
 // Takes a block and copies the tasks into it.
 TaskBlock *Fill(Scheduler &scheduler, const Worker *worker, uint32_t count, const Task *tasks,
-                Counter *counter, Label label, uint32_t target) noexcept {
+                TaskCounter counter, Label label, uint32_t target) noexcept {
     TaskBlock *block = count == 1 ? TakeBlock(scheduler, CacheOf(worker), scheduler.singles)
                                   : TakeBlock(scheduler, kNoCache, scheduler.blocks);
     block->worker = target;
@@ -114,7 +114,8 @@ bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *task
     for (uint32_t begin = 0; begin < count; begin += kTasksPerBlock) {
         const uint32_t size = std::min(kTasksPerBlock, count - begin);
         InboxItem *block =
-            Fill(scheduler, worker, size, tasks + begin, counter, label, options.worker);
+            Fill(scheduler, worker, size, tasks + begin, {counter, options.taskGroup != nullptr},
+                 label, options.worker);
         block->next = newest;
         newest = block;
         if (oldest == nullptr) oldest = block;
@@ -130,7 +131,7 @@ TaskBlock *Prepare(Scheduler &scheduler, Worker *worker, const Task &task, Count
         !CountInGroup(scheduler.options, *options.taskGroup, counted.counter))
         return nullptr;
     if (!Admit(scheduler, worker, 1, &task, counted, options)) return nullptr;
-    return Fill(scheduler, worker, 1, &task, counted.counter,
+    return Fill(scheduler, worker, 1, &task, {counted.counter, options.taskGroup != nullptr},
                 LabelInGroups(scheduler, worker, options), options.worker);
 }
 
@@ -144,8 +145,9 @@ TaskBlock *PrepareBatch(Scheduler &scheduler, Worker *worker, uint32_t count, co
     TaskBlock *oldest = nullptr;
     InboxItem *newest = nullptr;
     for (uint32_t begin = 0; begin < count; begin += kTasksPerBlock) {
-        TaskBlock *block = Fill(scheduler, worker, std::min(kTasksPerBlock, count - begin),
-                                tasks + begin, counter, label, options.worker);
+        TaskBlock *block =
+            Fill(scheduler, worker, std::min(kTasksPerBlock, count - begin), tasks + begin,
+                 {counter, options.taskGroup != nullptr}, label, options.worker);
         block->next = nullptr;
         newest != nullptr ? newest->next = block : oldest = block;
         newest = block;
@@ -156,9 +158,8 @@ TaskBlock *PrepareBatch(Scheduler &scheduler, Worker *worker, uint32_t count, co
 void PostClaimAgain(Worker *worker) noexcept {
     Claim &claim = worker->claim;
     worker->pinnedTasks[static_cast<uint32_t>(claim.level.ThePriority())].Prepend(
-        Fill(*worker->scheduler, worker, 1, &claim.single, claim.counter,
-             {LaneOf(claim.level, claim.stack), claim.taskId, claim.name, claim.ofGroup},
-             worker->index));
+        Fill(*worker->scheduler, worker, 1, &claim.single, {claim.counter, claim.ofGroup},
+             {LaneOf(claim.level, claim.stack), claim.taskId, claim.name}, worker->index));
     ++worker->pinnedCount;
     if (worker->pump != nullptr) --worker->pump->ran;  // it was counted when it was claimed
     claim.Clear();

@@ -28,7 +28,7 @@ uint32_t SliceSize(const Scheduler &scheduler, uint32_t count) noexcept {
 
 // Copies the tasks to the worker's slab, and stages an entry for each slice.
 void StageSlices(Worker *worker, WorkStealingDeque<TaskEntry> &lane, uint32_t count,
-                 const Task *tasks, uint32_t sliceSize, Counter *counter, Label label) noexcept {
+                 const Task *tasks, uint32_t sliceSize, TaskCounter counter, Label label) noexcept {
     // Unique among all batches of the scheduler, and never 0.
     const uint64_t batch =
         (++worker->batches * worker->scheduler->slotCount + worker->index) & TaskEntry::kMaxBatch;
@@ -41,8 +41,7 @@ void StageSlices(Worker *worker, WorkStealingDeque<TaskEntry> &lane, uint32_t co
         std::memcpy(copy, tasks + begin, size * sizeof(Task));
         lane.Stage(--entries,
                    TaskEntry::Slice(copy, size, batch, counter, label.name, label.Stack())
-                       .WithId(label.taskId != 0 ? label.taskId + begin : 0)
-                       .WithGroup(label.ofGroup));
+                       .WithId(label.taskId != 0 ? label.taskId + begin : 0));
     }
 }
 
@@ -59,7 +58,7 @@ void ShowNewestLane(Worker *worker) noexcept {
 }
 
 void EnqueueSlices(Worker *worker, WorkStealingDeque<TaskEntry> &lane, uint32_t count,
-                   const Task *tasks, Counter *counter, Label label) noexcept {
+                   const Task *tasks, TaskCounter counter, Label label) noexcept {
     const uint32_t sliceSize = SliceSize(*worker->scheduler, count);
     const uint32_t slices = (count + sliceSize - 1) / sliceSize;
     if (WEFT_UNLIKELY(!lane.Reserve(slices))) OutOfMemory(*worker->scheduler, count);
@@ -67,7 +66,7 @@ void EnqueueSlices(Worker *worker, WorkStealingDeque<TaskEntry> &lane, uint32_t 
     lane.Publish(slices);
 }
 
-void Enqueue(Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
+void Enqueue(Worker *worker, uint32_t count, const Task *tasks, TaskCounter counter,
              Label label) noexcept {
     EnqueueHere(worker, count, tasks, counter, label);
 }
@@ -94,7 +93,8 @@ bool Submit(Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
         !CountInGroup(worker->scheduler->options, *options.taskGroup, counter))
         return false;
     if (WEFT_UNLIKELY(!RaisePastPending(worker, counter, count))) return false;
-    Publish(worker, count, tasks, counter, LabelOf(worker, options));
+    Publish(worker, count, tasks, {counter, options.taskGroup != nullptr},
+            LabelOf(worker, options));
     return true;
 }
 

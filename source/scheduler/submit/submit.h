@@ -17,7 +17,7 @@ inline constexpr uint32_t kMaxSingles = 16;
 /// EnqueueHere for more tasks than that: copies them to the slab, and makes an entry for each
 /// slice.
 void EnqueueSlices(Worker *worker, WorkStealingDeque<TaskEntry> &lane, uint32_t count,
-                   const Task *tasks, Counter *counter, Label label) noexcept;
+                   const Task *tasks, TaskCounter counter, Label label) noexcept;
 
 /// Call it before the first `count` tasks of a set other than 0 go to the worker's lanes. Aborts,
 /// after a report, if there is no memory.
@@ -31,15 +31,14 @@ void ShowNewestLane(Worker *worker) noexcept;
 /// already. Wakes no worker. The first of several tasks is staged last: this worker takes it first,
 /// and thieves begin at the end of the batch.
 WEFT_FORCEINLINE void EnqueueHere(Worker *worker, uint32_t count, const Task *tasks,
-                                  Counter *counter, Label label) noexcept {
+                                  TaskCounter counter, Label label) noexcept {
     worker->newestLane = label.lane;
     worker->mayHold |= uint64_t{1} << worker->newestLane;
     if (WEFT_UNLIKELY(label.lane >= kPlainLanes)) PrepareSet(worker, label.TheLevel().Set(), count);
     WorkStealingDeque<TaskEntry> &lane = worker->lanes[worker->newestLane];
     const auto single = [=](uint32_t i) {
         return TaskEntry::Single(tasks[i], counter, label.name, label.Stack())
-            .WithId(label.taskId != 0 ? label.taskId + i : 0)
-            .WithGroup(label.ofGroup);
+            .WithId(label.taskId != 0 ? label.taskId + i : 0);
     };
     if (count == 1) {
         if (WEFT_UNLIKELY(!lane.Push(single(0)))) OutOfMemory(*worker->scheduler, count);
@@ -56,13 +55,13 @@ WEFT_FORCEINLINE void EnqueueHere(Worker *worker, uint32_t count, const Task *ta
 }
 
 /// Submits tasks that the counter counts already, and that are not pinned. Wakes workers.
-WEFT_FORCEINLINE void Publish(Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
-                              Label label) noexcept {
+WEFT_FORCEINLINE void Publish(Worker *worker, uint32_t count, const Task *tasks,
+                              TaskCounter counter, Label label) noexcept {
     // relaxed: published together with the tasks.
     worker->submitted.store(worker->submitted.load(kRelaxed) + count, kRelaxed);
     race::Submitted(count, tasks);
     if (IsTraced(*worker->scheduler))
-        label.taskId = TraceSubmit(*worker->scheduler, worker, count, tasks, counter, label);
+        label.taskId = TraceSubmit(*worker->scheduler, worker, count, tasks, counter.Get(), label);
     EnqueueHere(worker, count, tasks, counter, label);
     if (WEFT_UNLIKELY(worker->scheduler->groupCount > 1)) {
         AskForRescue(worker, label.TheLevel());
@@ -73,7 +72,7 @@ WEFT_FORCEINLINE void Publish(Worker *worker, uint32_t count, const Task *tasks,
 }
 
 /// EnqueueHere, not inlined.
-void Enqueue(Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
+void Enqueue(Worker *worker, uint32_t count, const Task *tasks, TaskCounter counter,
              Label label) noexcept;
 
 /// Puts the entry at the newest end of the worker's own lane. Wakes no worker. Aborts, after a
@@ -86,7 +85,7 @@ void PushEntry(Worker *worker, uint32_t lane, const TaskEntry &entry) noexcept;
 bool Submit(Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
             const TaskOptions &options) noexcept;
 
-/// Submit for one task that is not pinned.
+/// Submit for one task that is not pinned and belongs to no group.
 void SubmitOne(Worker *worker, const Task &task, Counter *counter,
                const TaskOptions &options) noexcept;
 

@@ -91,7 +91,7 @@ DeferredHandle Begin(Scheduler &scheduler, Worker *worker, uint64_t left, bool i
     batch.mayBeWithdrawn = hasHandle || group != nullptr;
     if (!isTimed) scheduler.deferred.fetch_add(count, kRelaxed);  // for reports
     // relaxed, both: what follows publishes them, and only this thread changes the number now
-    batch.counter.store(oldest->counter, kRelaxed);
+    batch.counter.store(oldest->counter.Get(), kRelaxed);
     const uint64_t generation = batch.state.load(kRelaxed) >> DeferredBatch::kGenerationShift;
     // release: publishes the batch to WithdrawBatch
     batch.state.store(generation << DeferredBatch::kGenerationShift | left, kRelease);
