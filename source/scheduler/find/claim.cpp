@@ -36,10 +36,10 @@ void GiveBackStarted(Worker *worker) noexcept {
 TaskEntry TakeRest(Worker *worker) noexcept {
     Claim &claim = worker->claim;
     const TaskCounter counter(claim.counter, claim.ofGroup);
-    const TaskEntry rest =
-        claim.batch != 0 ? TaskEntry::Slice(claim.next, claim.Left(), claim.batch, counter,
-                                            claim.name, claim.stack)
-                         : TaskEntry::Single(claim.single, counter, claim.name, claim.stack);
+    const TaskEntry rest = claim.batch != 0
+                               ? TaskEntry::Slice(claim.next, claim.Left(), claim.batch, counter,
+                                                  claim.name, claim.stack)
+                               : TaskEntry::Single(claim.single, counter, claim.name, claim.stack);
     claim.Clear();
     return rest.WithId(claim.taskId);
 }

@@ -104,8 +104,8 @@ namespace {
 WEFT_NOINLINE void TraceDeferred(Scheduler &scheduler, Worker *worker, TaskBlock &block) noexcept {
     bool *const mustNotSubmit = worker != nullptr ? &worker->mustNotSubmit : nullptr;
     const bool before = mustNotSubmit != nullptr && std::exchange(*mustNotSubmit, true);
-    block.label.taskId =
-        TraceSubmit(scheduler, worker, block.count, block.Tasks(), block.counter.Get(), block.label);
+    block.label.taskId = TraceSubmit(scheduler, worker, block.count, block.Tasks(),
+                                     block.counter.Get(), block.label);
     if (mustNotSubmit != nullptr) *mustNotSubmit = before;
 }
 

@@ -113,9 +113,8 @@ bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *task
     InboxItem *newest = nullptr, *oldest = nullptr;
     for (uint32_t begin = 0; begin < count; begin += kTasksPerBlock) {
         const uint32_t size = std::min(kTasksPerBlock, count - begin);
-        InboxItem *block =
-            Fill(scheduler, worker, size, tasks + begin, {counter, options.taskGroup != nullptr},
-                 label, options.worker);
+        InboxItem *block = Fill(scheduler, worker, size, tasks + begin,
+                                {counter, options.taskGroup != nullptr}, label, options.worker);
         block->next = newest;
         newest = block;
         if (oldest == nullptr) oldest = block;
