@@ -29,10 +29,21 @@ void Descend(TaskScheduler *scheduler, void *arg) {
     level.sum = below.sum + 1;
 }
 
-uint64_t DepthOf(const SchedulerOptions &options, uint32_t depth) {
+void DescendInTwoCalls(TaskScheduler *scheduler, void *arg) {
+    Level &level = *static_cast<Level *>(arg);
+    if (level.depth == 0) return;
+    Level below{level.depth - 1};
+    const Task task{DescendInTwoCalls, &below};
+    Counter counter;
+    scheduler->AddTask(task, &counter);
+    scheduler->WaitForCounter(&counter);
+    level.sum = below.sum + 1;
+}
+
+uint64_t DepthOf(const SchedulerOptions &options, uint32_t depth, TaskFunction descend = Descend) {
     test::Runner runner(options);
     Level top{depth};
-    const Task task{Descend, &top};
+    const Task task{descend, &top};
     CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(1, &task); }) ==
           Status::Ok);
     CHECK(runner.log.Text() == "");
@@ -47,6 +58,16 @@ TEST_CASE("waits within waits: 5,000 levels with default options", "[exhaustion]
         SchedulerOptions options;
         options.workers = workers;
         CHECK(DepthOf(options, kDepth) == kDepth);
+    }
+}
+
+TEST_CASE("waits within waits: 5,000 levels of tasks that other workers may steal before the wait",
+          "[exhaustion][rescue]") {
+    for (const uint32_t workers : {1u, 2u, 3u}) {
+        INFO(workers);
+        SchedulerOptions options;
+        options.workers = workers;
+        CHECK(DepthOf(options, kDepth, DescendInTwoCalls) == kDepth);
     }
 }
 

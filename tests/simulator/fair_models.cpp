@@ -198,6 +198,45 @@ void NoneOfSeveralStarves() {
         Check(event.late <= 10000 * kUs, "one of several queues starved");
 }
 
+// High tasks keep one worker busy, and one long task each keeps two others busy. Each of these two
+// has two late queues, one of which stays late. The first worker must serve all four in turn.
+void NoneOfOthersStarves() {
+    struct Flood {
+        const uint32_t *left;
+        static void Run(TaskScheduler *scheduler, void *arg) {
+            if (*static_cast<Flood *>(arg)->left == 0) return;
+            scheduler->AddTask({Run, arg}, nullptr, Of(Priority::High));
+            Compute(200);
+        }
+    };
+    Event events[2];
+    uint32_t left = 2, full = 0;
+    SchedulerOptions options = FairOptions(3);
+    options.agingMilliseconds = 10;
+    Flood flood{&left};
+    auto normal = [&](TaskScheduler *) {
+        if (left != 0) Compute(200);
+    };
+    auto low = [&](TaskScheduler *) { events[--left].Begin(); };
+    auto owner = [&](TaskScheduler *self) {
+        for (uint32_t i = 0; i < 200; ++i) self->AddTask(MakeTask(normal));
+        self->AddTask(MakeTask(low), nullptr, Of(Priority::Low));
+        ++full;
+        while (left != 0) Compute(100);
+    };
+    TaskScheduler scheduler(options);
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    TaskOptions on = Of(Priority::High);
+    for (on.worker = 1; on.worker < 3; ++on.worker) scheduler.AddTask(MakeTask(owner), nullptr, on);
+    on.worker = 0;
+    scheduler.AddTask({Flood::Run, &flood}, nullptr, on);
+    while (full != 2) Compute(100);
+    for (Event &event : events) event.Ask();
+    scheduler.Stop();
+    for (const Event &event : events)
+        Check(event.over && event.late <= 10000 * kUs, "a late queue of another worker starved");
+}
+
 // All fibers belong to Low tasks that sleep for longer than stallMilliseconds. A High task waits
 // for a free fiber. It must begin with the first one, and OutOfSmallFibers must be reported in
 // time.
@@ -688,7 +727,9 @@ void WaitKeepsBudget() {
 
 // There are as many tasks as workers, all but one of which sleep. A wake-up takes 50 us. Each
 // worker that wakes must wake up to three others, so that all tasks begin after a few levels of a
-// tree. If the tasks are submitted one by one, their submitter wakes only one worker.
+// tree. If the tasks are submitted one by one, their submitter wakes only one worker. A thief may
+// hold the last two tasks while another woken worker searches. That one sleeps again and is woken
+// for the second of them, so the last task may begin one wake-up later.
 void WakesLikeATree() {
     constexpr uint64_t kLatency = 50 * kUs;
     const bool isBatch = Random(2) != 0;
@@ -698,12 +739,13 @@ void WakesLikeATree() {
         workers += wakes;
     Counters counters;
     uint32_t begun = 0;
-    uint64_t asked = 0, last = 0;
+    uint64_t asked = 0, beforeLast = 0, last = 0;
     SchedulerOptions options = FairOptions(workers);
     options.smallFibers = 2 * workers;
     options.trace.kinds = TraceHooks::Bit(TraceKind::Unpark);
     options.trace.event = [](const TraceEvent &, void *) { Compute(50); };
     auto task = [&](TaskScheduler *) {
+        beforeLast = last;
         last = weft::env::Now();
         ++begun;
         Compute(5000);
@@ -722,7 +764,8 @@ void WakesLikeATree() {
         Counters::Kill(counter);
     });
     Check(begun == workers, "a task was lost");
-    CheckSoon(last - asked <= levels * kLatency + 40 * kUs,
+    const uint64_t limit = asked + levels * kLatency + 40 * kUs;
+    CheckSoon(beforeLast <= limit && last <= limit + kLatency,
               "workers were woken one after the other");
 }
 
@@ -1080,6 +1123,8 @@ std::vector<Model> FairModels() {
          [] { NothingStarves(Priority::Low); }, 20},
         {"aging_normal", "the oldest of Normal tasks that keep coming",
          [] { NothingStarves(Priority::Normal); }, 20},
+        {"aging_others", "late queues of two busy workers, while a third one runs High tasks",
+         NoneOfOthersStarves, 20},
         {"aging_several", "Normal tasks that stay late, and Low, pinned and external ones",
          NoneOfSeveralStarves, 20},
         {"sleepers_report", "a High task, while all fibers belong to sleeping Low tasks",

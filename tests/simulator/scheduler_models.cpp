@@ -165,6 +165,52 @@ void OutOfSmallFibers() {
     Check(done == fibers, "a task was lost");
 }
 
+struct DeepWait {
+    Counters &counters;
+    uint32_t depth;
+    uint32_t &ran;
+};
+
+// Its frame is so large that a stack has room for two of them.
+void DescendOnStack(TaskScheduler *scheduler, void *arg) {
+    volatile char frame[28 << 10];
+    DeepWait &wait = *static_cast<DeepWait *>(arg);
+    frame[0] = static_cast<char>(wait.depth);
+    if (wait.depth != 0) {
+        DeepWait below{wait.counters, wait.depth - 1, wait.ran};
+        Counter *counter = wait.counters.New();
+        scheduler->AddTask({DescendOnStack, &below}, counter);
+        scheduler->WaitForCounter(counter);
+        Counters::Kill(counter);
+    }
+    Check(frame[0] == static_cast<char>(wait.depth), "a stack was overwritten");
+    ++wait.ran;
+}
+
+// Each task waits for the next one. There are fewer fibers than tasks, so the last tasks run on
+// fibers of tasks that wait for them, directly or not.
+void DescendWithFewFibers() {
+    Counters counters;
+    uint32_t ran = 0;
+    const uint32_t fibers = 2 + Random(3);
+    DeepWait top{counters, 2 * fibers - 2, ran};
+    const uint32_t rounds = 1 + Random(12);
+    const uint64_t begin = weft::env::Now();
+    SchedulerOptions options = Options(2 + Random(2), fibers, 0);
+    options.stallMilliseconds = 1000;
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        for (uint32_t i = 0; i < rounds; ++i) {
+            Counter *counter = counters.New();
+            scheduler->AddTask({DescendOnStack, &top}, counter);
+            scheduler->WaitForCounter(counter);
+            Counters::Kill(counter);
+        }
+    });
+    // otherwise only the watch for stalls has woken a worker that can hand a task to a waiter
+    Check(weft::env::Now() - begin < 1'000'000'000, "a worker slept although a waiter had room");
+    Check(ran == rounds * (top.depth + 1), "a task was lost");
+}
+
 // An external thread decrements the counter of a waiting task while the workers fall asleep. The
 // wait must end.
 void ExternalDecrement() {
@@ -325,6 +371,8 @@ std::vector<Model> SchedulerModels() {
          LeftForReady},
         {"slices", "slices, claims, a wait for a later task of the slice", Slices},
         {"pool_empty", "fewer fibers than waiting tasks", OutOfSmallFibers},
+        {"rescue_climbs", "a chain of waits that needs the room of all fibers",
+         DescendWithFewFibers},
         {"external", "a decrement by an external thread", ExternalDecrement},
         {"closures", "closures submitted by tasks and by an external thread", Closures},
         {"lanes", "priorities, Yield, uncounted tasks, draining", LanesAndYield},

@@ -7,6 +7,8 @@
 #include "scheduler/submit/submit.h"
 #include "scheduler/submit/wake.h"
 
+#include <utility>
+
 namespace weft::internal {
 
 namespace {
@@ -28,6 +30,9 @@ struct Wanted {
     // The waiter, if it waits with a deadline. It waits for the counter of an AnyWait, so it is
     // removed from that counter, and its record stays on the task's counter.
     uint32_t timed = CounterWaiting::kNobody;
+    // The counter of a task that waits for the present counter, but on a fiber that is not
+    // suitable.
+    Counter *above = nullptr;
 
     /// Returns true if this worker can hand the task to the owner of a record.
     bool Takes(uint32_t owner) noexcept {
@@ -39,6 +44,15 @@ struct Wanted {
         }
         if (owner >= scheduler.FiberCount()) return false;
         const Fiber &fiber = scheduler.fibers[owner];
+        if (IsSuitable(fiber)) return true;
+        // relaxed, both: the fiber does not run, and its record was published after them
+        if (above == nullptr && stack == StackClass::Small && fiber.waitTarget.load(kRelaxed) == 0)
+            above = fiber.taskCounter.load(kRelaxed);
+        return false;
+    }
+
+    bool IsSuitable(const Fiber &fiber) noexcept {
+        const Scheduler &scheduler = *worker.scheduler;
         if (fiber.handed == nullptr || stack > fiber.takes) return false;
         const bool isPinned = fiber.pinnedTo != kAnyWorker;
         const Level onTop = LevelOnTop(scheduler, fiber.level, level);
@@ -72,11 +86,23 @@ struct Wanted {
     }
 };
 
-// Takes a waiter for the task off the counter. Returns null if none is suitable.
+// Takes a waiter for the task off its counter. If none is suitable, goes on to the counter of a
+// task that waits there, and so on. Returns null if no waiter is suitable.
 Fiber *TakeWaiter(Counter &counter, Wanted &wanted) noexcept {
-    uint32_t owner = wanted.RemoveFrom(counter);
-    if (owner == CounterWaiting::kNobody) owner = wanted.timed;
-    return owner != CounterWaiting::kNobody ? &wanted.worker.scheduler->fibers[owner] : nullptr;
+    Scheduler &scheduler = *wanted.worker.scheduler;
+    Counter *next = &counter;
+    // The number of steps is limited, because counters may wait for each other in a circle.
+    for (uint32_t left = scheduler.FiberCount(); next != nullptr && left != 0; --left) {
+        // seq_cst: after the worker has read `rescues`. A record that is not seen here increments
+        // `rescues` later.
+        const CounterWord word{CounterAccess::Word(*next).load(kSeqCst)};
+        if (word.Head() == 0 && !word.IsSorting()) return nullptr;
+        uint32_t owner = wanted.RemoveFrom(*next);
+        if (owner == CounterWaiting::kNobody) owner = wanted.timed;
+        if (owner != CounterWaiting::kNobody) return &scheduler.fibers[owner];
+        next = std::exchange(wanted.above, nullptr);
+    }
+    return nullptr;
 }
 
 // Asks the other workers to search for waiters that this worker passed over. Call it when the task
@@ -109,10 +135,6 @@ void PushBack(Worker *worker, uint32_t lane, const TaskEntry &item) noexcept {
 Fiber *HandTo(Worker *worker, const TaskEntry &item, uint32_t lane, Others &others) noexcept {
     Counter *counter = item.TheCounter();
     if (counter == nullptr) return nullptr;
-    // seq_cst: after the worker has read `rescues`. A record that is not seen here increments
-    // `rescues` later.
-    const CounterWord word{CounterAccess::Word(*counter).load(kSeqCst)};
-    if (word.Head() == 0 && !word.IsSorting()) return nullptr;
     Wanted wanted{*worker, ClassOf(lane), LevelOf(lane)};
     Fiber *waiter = TakeWaiter(*counter, wanted);
     others = wanted.others;

@@ -16,9 +16,18 @@
 // it puts the task back. The counter cannot be destroyed meanwhile, because it still counts this
 // task. The order in the worker's own lanes does not change.
 //
+// The rescuer climbs. Suppose that task A waits for the counter of the task, and has no room. A
+// waiter of A's own counter waits for A, and so for the task: it may run the task, too. The rescuer
+// goes on from counter to counter in this way, until it finds a waiter with room. So a chain of
+// waits uses the room of all its fibers. It passes only waits for zero without a deadline: while
+// the rescuer holds the task, these go on, so all counters on the way exist. Of several tasks that
+// wait for the same counter it follows one. It climbs only for Small tasks. For Large ones, each
+// wait would have to increment `rescues` while all Large fibers are in use, which is no rare state.
+//
 // No waiter is missed. The waiter's side
 // (1) registers the waiter on its counter,
-// (2) increments `rescues`, if a class that the waiter has room for has no free fiber,
+// (2) increments `rescues`, if the waiter has room for a class that has no free fiber, or if no
+//     Small fiber is free, so that a rescuer may climb through it,
 // (3) checks for sleepers and wakes all.
 // The rescuer
 // (a) reads `rescues`,
@@ -43,9 +52,9 @@
 // keep each other awake.
 //
 // A lack of fibers causes no hidden deadlock. Suppose that all fibers of a class wait and tasks of
-// the class are in lanes. If a fiber with room waits for the counter of such a task, it gets the
-// task. If no fiber with room waits for any of the tasks, only more fibers help. That is reported
-// (OutOfSmallFibers, OutOfLargeFibers).
+// the class are in lanes. If a rescuer finds a fiber with room that waits for such a task, the
+// fiber gets the task. If it finds none for any of the tasks, only more fibers help. That is
+// reported (OutOfSmallFibers, OutOfLargeFibers).
 #pragma once
 
 #include "platform/compiler.h"
@@ -61,9 +70,10 @@ Fiber *Rescue(Worker *worker, StackClass stack) noexcept;
 /// The same for the tasks of one late lane of `owner` (aging.h).
 Fiber *HandLate(Worker *worker, Worker &owner, uint32_t lane) noexcept;
 
-/// Call after a fiber with room for tasks of class `takes` has registered on its counter. If no
-/// fiber of such a class is free, increments `rescues` and wakes the sleepers. The registered fiber
-/// may be running again by now. OfferRoomNow is the slow part.
+/// Call after a fiber that waits for zero has registered on its counter. `takes`: the largest class
+/// of tasks that it has room for; Small if it has no room. If no fiber of such a class is free,
+/// increments `rescues` and wakes the sleepers. The registered fiber may be running again by now.
+/// OfferRoomNow is the slow part.
 void OfferRoomNow(Worker *worker) noexcept;
 inline void OfferRoom(Worker *worker, StackClass takes) noexcept {
     const FiberPool &pool = worker->scheduler->pool;

@@ -17,13 +17,12 @@ void RegisterWaiter(Worker *worker, Fiber *fiber) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     // relaxed: the fiber that was left wrote both, on this thread.
     Counter *counter = fiber->waitsFor.load(kRelaxed);
-    const bool hasRoom = fiber->handed != nullptr;
-    const StackClass takes = fiber->takes;
-    switch (scheduler.counters.Register(CounterAccess::Word(*counter), fiber->index,
-                                        fiber->waitTarget.load(kRelaxed))) {
+    const uint32_t target = fiber->waitTarget.load(kRelaxed);
+    const StackClass takes = fiber->handed != nullptr ? fiber->takes : StackClass::Small;
+    switch (scheduler.counters.Register(CounterAccess::Word(*counter), fiber->index, target)) {
         case CounterWaiting::Registration::Waiting:
             // The fiber may be running already. Do not touch it or the counter from here on.
-            if (hasRoom) OfferRoom(worker, takes);
+            if (target == 0) OfferRoom(worker, takes);
             break;
         case CounterWaiting::Registration::Satisfied:
             MakeReady(scheduler, worker, fiber);

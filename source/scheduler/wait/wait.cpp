@@ -20,6 +20,8 @@
 #include "scheduler/wait/sleep.h"
 #include "scheduler/wait/urgent.h"
 
+#include <algorithm>
+
 namespace weft::internal {
 
 namespace {
@@ -164,12 +166,15 @@ Restricted::~Restricted() {
 
 void LeaveWorker(Fiber *self, const Worker *before) noexcept {
     constexpr uint64_t kMaxNs = 10'000'000;
+    constexpr uint32_t kMaxPauses = 1024;  // so that a trace does not fill up with yields
     Scheduler &scheduler = *before->scheduler;
     const bool mayMove = self->pinnedTo == kAnyWorker && !self->IsThreadStack() &&
                          self->worker->pump == nullptr &&
                          scheduler.workerCount + scheduler.attached.Value() >= 2;
     const uint64_t end = env::Now() + kMaxNs;
-    while (mayMove && self->worker == before && env::Now() < end) {
+    for (uint32_t pauses = 1; mayMove && self->worker == before && env::Now() < end;) {
+        for (uint32_t i = 1; i < pauses; ++i) env::Pause();
+        pauses = std::min(2 * pauses, kMaxPauses);
         WakeForAny(scheduler, self->worker);
         YieldFiber(self->worker);
     }

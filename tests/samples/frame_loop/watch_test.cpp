@@ -33,7 +33,7 @@ TEST_CASE("frame_loop: the text of --watch", "[frame_loop]") {
         Counter gate(1), counter;
         test::Batch waits(3, [&](TaskScheduler &self, uint32_t) { self.WaitForCounter(&gate); });
         scheduler.AddTasks(3, waits.Tasks(), &counter, test::Named("waits"));
-        std::string shown;
+        std::string shown = text.Next(30, 1'000'000'000);
         CHECK(test::YieldUntil(scheduler, [&] {
             shown = text.Next(30, 1'000'000'000);
             return Line(shown, "waiting") == std::vector<std::string>{"waiting", "waits", "3"};
