@@ -18,6 +18,10 @@
 //    that are not promised suffice for the next one.
 // 4. A notified waiter takes its permits if enough are still free. Otherwise it has woken up in
 //    vain. It waits in its old place and will be notified again.
+// 5. Some waiters cannot take their permit themselves: a task that has not begun, and a wait for
+// the
+//    first of several semaphores. They are given it: the notifier takes it for them, and takes them
+//    out of the list. A Link whose wait is over stays in the list for a moment, and is passed over.
 //
 // No waiter is forgotten. Invariant, while nobody holds the lock: either every waiter has been
 // notified, or the first waiter that has not been notified wants more permits than are free and not
@@ -53,6 +57,7 @@
 #include "sync/permit_word.h"
 #include "sync/spin.h"
 #include "sync/wake_list.h"
+#include "weft/sync/first_of.h"
 
 #include <new>
 
@@ -158,17 +163,53 @@ bool Permits::Release(uint32_t n, uint32_t most, uint32_t least) noexcept {
 void Permits::UnlockAndNotify(uint64_t bits) noexcept {
     PermitWord word{bits};
     WakeList list;
-    for (Waiter *waiter = m_queue.First(); waiter != nullptr; waiter = waiter->next) {
+    for (Waiter *next, *waiter = m_queue.First(); waiter != nullptr; waiter = next) {
+        next = waiter->next;
         if (waiter->notified) continue;
-        const uint32_t n = static_cast<uint32_t>(waiter->wanted);
+        const bool isGiven = (waiter->wanted & (kGiven | FirstOf::kLink)) != 0;
+        const uint32_t n = isGiven ? 1 : static_cast<uint32_t>(waiter->wanted);
         if (!word.CanNotify(n)) break;
-        word = word.WithPromise(n);
-        list.Add(*waiter);
+        if (!isGiven) {
+            word = word.WithPromise(n);
+            list.Add(*waiter);
+        } else if (Waiter *const chosen = FirstOf::Choose(*waiter)) {
+            // Nobody has overtaken it while it was the first: no permit was free.
+            word = word.Taken(1);
+            m_queue.Remove(*waiter);
+            race::SawAll(&m_queue);  // for a task, which does not run yet
+            list.Add(*chosen);
+        }
     }
     TaskScheduler &scheduler = m_queue.Scheduler();
     m_queue.Unlock(word.bits);
     // From here on the object may be gone, if no waiter was notified. A notified waiter keeps it.
     list.Wake(scheduler);
+}
+
+bool Permits::LineUp(Waiter &waiter) noexcept {
+    const PermitWord word{m_queue.Lock()};
+    if (word.MayTake(1)) {
+        const bool gets = FirstOf::Choose(waiter) != nullptr;
+        m_queue.Unlock(gets ? word.TakenByNewcomer(1).bits : word.bits);
+        return false;
+    }
+    waiter.notified = false;  // it may have been used before
+    m_queue.Append(waiter);
+    // Newcomers may not take permits any more, but one may be free for the first waiter.
+    UnlockAndNotify(word.bits);
+    return true;
+}
+
+bool Permits::Leave(Waiter &waiter) noexcept {
+    PermitWord word{m_queue.Lock()};
+    const bool isInLine = !waiter.notified;
+    if (isInLine) {
+        if (m_queue.First() == &waiter) word = word.NotOvertaken();
+        m_queue.Remove(waiter);
+    }
+    // Nobody is notified: the waiter wanted one permit. If one were free, it would have got it.
+    m_queue.Unlock(word.bits);
+    return isInLine;
 }
 
 bool Permits::AcquireInLine(uint32_t n, const Clock::time_point *deadline) noexcept {

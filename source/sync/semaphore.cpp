@@ -1,8 +1,11 @@
 #include "weft/sync/semaphore.h"
 
+#include "platform/race_finder.h"
 #include "scheduler/api/internal_api.h"
 
 namespace weft {
+
+using namespace internal;
 
 namespace {
 
@@ -32,5 +35,39 @@ void Semaphore::release(uint32_t permits) noexcept {
     ReportTooMany(m_permits.Scheduler(),
                   "Semaphore::release: it would have more permits than it can have");
 }
+
+bool Semaphore::AddTask(QueuedTask &place, Task task, Counter *counter,
+                        const TaskOptions &options) noexcept {
+    TaskScheduler &scheduler = m_permits.Scheduler();
+    if (!place.Prepare(scheduler, options, "Semaphore::AddTask")) return false;
+    Waiter &waiter = place.m_waiter;
+    waiter.wanted = Permits::kGiven;
+    // First into the list: without memory AddTaskAfter waits itself until there is a permit.
+    const bool waits = m_permits.LineUp(waiter);
+    if (!waits) race::SawAll(&m_permits.Queue());
+    if (place.Submit(scheduler, !waits, task, counter, options)) {
+        return true;  // the semaphore may be gone, too
+    }
+    if (!waits || !m_permits.Leave(waiter)) {
+        if (waits) WaitQueue::Suspend(scheduler, waiter, nullptr);  // the decrement will come soon
+        release();
+    }
+    place.GiveUp();
+    return false;
+}
+
+namespace internal {
+
+WaitQueue &FirstOf::QueueOf(Semaphore &semaphore) noexcept { return semaphore.m_permits.Queue(); }
+
+bool FirstOf::TryTake(Semaphore &semaphore) noexcept { return semaphore.try_acquire(); }
+
+bool FirstOf::Join(Semaphore &semaphore, Link &link) noexcept {
+    return semaphore.m_permits.LineUp(link);
+}
+
+void FirstOf::Leave(Semaphore &semaphore, Link &link) noexcept { semaphore.m_permits.Leave(link); }
+
+}  // namespace internal
 
 }  // namespace weft

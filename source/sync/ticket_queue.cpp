@@ -10,7 +10,6 @@
 #include "sync/spin.h"
 #include "sync/turns.h"
 #include "sync/wake_list.h"
-#include "weft/deferred.h"
 
 namespace weft {
 
@@ -74,47 +73,23 @@ void TicketQueue::WaitInLine(uint32_t number, Waiter &self) noexcept {
     race::SawAll(&m_queue);
 }
 
-// The task is submitted when the counter of the waiter reaches zero. So a notifier treats this
-// waiter like any other, although no stack waits for it.
-bool TicketQueue::AddTask(const Ticket &ticket, TicketWaiter &turn, Task task, Counter *counter,
+bool TicketQueue::AddTask(const Ticket &ticket, QueuedTask &turn, Task task, Counter *counter,
                           const TaskOptions &options) noexcept {
     TaskScheduler &scheduler = m_queue.Scheduler();
-    Waiter &waiter = turn.m_waiter;
     if (ticket.m_queue != this) {
         ReportMisuse(scheduler, ReportCode::BadOption,
                      "Give a ticket that this queue has given out.",
                      "TicketQueue::AddTask: the ticket is not one of this queue");
         return false;
     }
-    if (options.taskGroup != nullptr) {
-        ReportMisuse(scheduler, ReportCode::BadOption, "Name no group.",
-                     "TicketQueue::AddTask: the task cannot belong to a group, because its ticket "
-                     "must be passed on");
-        return false;
-    }
-    // relaxed: it only decides which one of several callers is first, and several callers are a
-    // mistake. If `turn` was used before and its wait is over, its counter is zero.
-    if (turn.m_wasUsed.exchange(true, kRelaxed)) {
-        if (!waiter.counter.IsZero()) {
-            ReportMisuse(scheduler, ReportCode::BadOption,
-                         "Give each ticket that waits a TicketWaiter of its own.",
-                         "TicketQueue::AddTask: the turn still waits for another ticket");
-            return false;
-        }
-        if (!scheduler.IncrementCounter(&waiter.counter)) return false;
-    }
+    if (!turn.Prepare(scheduler, options, "TicketQueue::AddTask")) return false;
     // First into the list: without memory AddTaskAfter waits itself until it is the turn.
-    const bool passes = Passes(ticket.m_number, waiter);
-    if (passes) {
-        WakeList list;
-        list.Add(waiter);
-        list.Wake(scheduler);
+    const bool passes = Passes(ticket.m_number, turn.m_waiter);
+    if (turn.Submit(scheduler, passes, task, counter, options)) {
+        return true;  // the queue may be gone, too
     }
-    if (AddTaskAfter(scheduler, &waiter.counter, 0, task, counter, options)) {
-        return true;  // the task may have run, and the queue and the waiter may be gone
-    }
-    if (!passes) m_queue.Leave(scheduler, waiter);
-    if (!waiter.counter.IsZero()) turn.m_wasUsed.store(false, kRelaxed);  // as new
+    if (!passes) m_queue.Leave(scheduler, turn.m_waiter);
+    turn.GiveUp();
     return false;
 }
 

@@ -225,6 +225,45 @@ void SyncSemaphore() {
     });
 }
 
+// Permits of two semaphores are waited for by a task without a fiber, and by waits for the first of
+// both, one of them with a timeout. Each permit must go to one of them, or be left.
+void SyncSemaphoreAny() {
+    WithScheduler([](TaskScheduler &scheduler) {
+        Semaphore a(scheduler), b(scheduler);
+        Semaphore *const both[] = {&a, &b};
+        Cell data[2];
+        uint32_t taken = 0;
+        const auto take = [&](uint32_t which) {
+            Check(data[which].Get() == 1, "an earlier write is not visible after the wait");
+            ++taken;
+        };
+        QueuedTask place;
+        Counter ran;
+        auto task = [&](TaskScheduler *) { take(1); };
+        const uint32_t releaser = Random(3), timed = (releaser + 1) % 3;
+        AllAtOnce(scheduler, 2, [&](TaskScheduler &, uint32_t index) {
+            if (index == releaser) {
+                for (const uint32_t i : {0u, 1u}) {
+                    data[i].Set(1);
+                    for (uint32_t left = 1 + 2 * i; left != 0; --left) both[i]->release();
+                }
+            } else if (index == timed) {
+                Check(b.AddTask(place, MakeTask(task), &ran), "a task was refused");
+                const uint32_t got = WaitForAnyFor(scheduler, both, Soon());
+                if (got != 2) take(got);
+            } else {
+                take(WaitForAny(scheduler, both));
+            }
+        });
+        scheduler.WaitForCounter(&ran);
+        uint32_t left = 0;
+        for (Semaphore *each : both) {
+            while (each->try_acquire()) ++left;
+        }
+        Check(taken + left == 4, "a permit was lost, or there is one too many");
+    });
+}
+
 }  // namespace
 
 std::vector<Model> SyncLockModels() {
@@ -237,6 +276,8 @@ std::vector<Model> SyncLockModels() {
         {"sync_unlocked_twice", "two tasks unlock a mutex that one has locked, while others wait",
          SyncUnlockedTwice},
         {"sync_semaphore", "permits that are released, acquired and given up", SyncSemaphore},
+        {"sync_semaphore_any", "waits for the first of two semaphores, and a task for a permit",
+         SyncSemaphoreAny},
     };
 }
 

@@ -180,7 +180,7 @@ void SyncTickets() {
         Mortal<TicketQueue> queue(scheduler);
         constexpr uint32_t kAll = 4;
         Ticket tickets[kAll];
-        TicketWaiter turns[kAll];
+        QueuedTask turns[kAll];
         for (Ticket &ticket : tickets) ticket = queue->Take();
         Cell turn;
         Counter written;

@@ -117,7 +117,7 @@ void CheckTasksInTurn(uint32_t workers, test::Submitter submitter) {
     TicketQueue order(scheduler);
     struct Chunk {
         Ticket ticket;
-        TicketWaiter turn;
+        QueuedTask turn;
     };
     std::vector<Chunk> chunks(kTickets);
     for (Chunk &chunk : chunks) chunk.ticket = order.Take();
@@ -159,7 +159,7 @@ TEST_CASE("TicketQueue: without memory for a wait record AddTask waits for the t
     const Ticket first = queue.Take();
     std::vector<Ticket> tickets(kTickets);
     for (Ticket &ticket : tickets) ticket = queue.Take();
-    std::vector<TicketWaiter> turns(kTickets);
+    std::vector<QueuedTask> turns(kTickets);
     std::vector<uint32_t> order;  // plain: the turns order it
     order.reserve(kTickets);
     Counter done;
@@ -207,7 +207,7 @@ TEST_CASE("TicketQueue: a refused task leaves the order as it was", "[sync][tick
     REQUIRE(one.IsFit());
     TicketQueue queue(one.Scheduler());
     const Ticket first = queue.Take(), second = queue.Take(), third = queue.Take();
-    TicketWaiter turn, last;
+    QueuedTask turn, last;
     std::string order;
     auto two = [&](TaskScheduler *) { order += 'b', second.Done(); };
     auto three = [&](TaskScheduler *) { order += 'c', third.Done(); };
@@ -232,7 +232,7 @@ TEST_CASE("TicketQueue: a task for another queue's ticket is refused, and a wait
     REQUIRE(one.IsFit());
     TicketQueue queue(one.Scheduler()), other(one.Scheduler());
     const Ticket first = queue.Take(), second = queue.Take(), third = queue.Take();
-    TicketWaiter turn;
+    QueuedTask turn;
     std::string order;
     auto early = [&](TaskScheduler *) { order += 'b'; };
     auto late = [&](TaskScheduler *) { order += 'c', third.Done(); };

@@ -13,8 +13,7 @@
 #pragma once
 
 #include "weft/export.h"
-#include "weft/sync/deadline.h"
-#include "weft/sync/wait_queue.h"
+#include "weft/sync/first_of.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +22,6 @@ namespace weft {
 
 namespace internal {
 struct EventAwaiter;  // weft/coroutine.h
-struct AnyEvent;
 }  // namespace internal
 
 /// How an event is reset.
@@ -73,7 +71,7 @@ public:
 
 private:
     friend struct internal::EventAwaiter;
-    friend struct internal::AnyEvent;
+    friend struct internal::FirstOf;
     /// Returns true if the wait is over at once. Otherwise `self` stays in line until its counter
     /// is zero.
     bool PassOrLineUp(internal::Waiter &self) noexcept;
@@ -85,38 +83,6 @@ private:
     const bool m_isAuto;
 };
 
-namespace internal {
-
-/// A wait for the first of several events. source/sync/event.cpp says how it works.
-struct AnyEvent {
-    /// What stands in the list of one of the events. Waiter::wanted is 1: in line for an AnyEvent.
-    struct Link : Waiter {
-        Link() noexcept : Waiter(1) {}
-        AnyEvent *any = nullptr;
-        uint32_t index = 0;
-    };
-
-    /// Returns the index of the event, or `count` if the deadline passes first or after a report.
-    /// `links`: one for each event.
-    WEFT_API static uint32_t Wait(TaskScheduler &scheduler, uint32_t count, Event *const *events,
-                                  Link *links, const Clock::time_point *deadline) noexcept;
-
-private:
-    friend class weft::Event;
-    static constexpr uint32_t kNone = ~0u;
-    bool Choose(uint32_t index) noexcept;
-    bool Join(Event &event, Link &link) noexcept;
-    static bool Check(TaskScheduler &scheduler, uint32_t count, Event *const *events) noexcept;
-    static uint32_t TryAll(uint32_t count, Event *const *events) noexcept;
-    static Waiter *Choose(Waiter &inLine) noexcept;
-    static void Leave(Event &event, Link &link) noexcept;
-
-    Waiter self;  // in no list; notified by the chosen event
-    WEFT_ATOMIC<uint32_t> chosen{kNone};
-};
-
-}  // namespace internal
-
 /// Waits until one of the events is set, and returns its index. If it is an Auto event, it is reset
 /// then. The other events do not change.
 ///
@@ -126,23 +92,23 @@ private:
 /// event, and does not allocate. Thread-safe.
 template <size_t kCount>
 uint32_t WaitForAny(TaskScheduler &scheduler, Event *const (&events)[kCount]) noexcept {
-    internal::AnyEvent::Link links[kCount];
-    return internal::AnyEvent::Wait(scheduler, kCount, events, links, nullptr);
+    internal::FirstOf::Link links[kCount];
+    return internal::FirstOf::Wait(scheduler, kCount, events, links, nullptr);
 }
 /// Like WaitForAny, but return `kCount` if the time passes first. Thread-safe.
 template <size_t kCount, class Rep, class Period>
 uint32_t WaitForAnyFor(TaskScheduler &scheduler, Event *const (&events)[kCount],
                        const std::chrono::duration<Rep, Period> &duration) noexcept {
-    internal::AnyEvent::Link links[kCount];
+    internal::FirstOf::Link links[kCount];
     const Clock::time_point deadline = internal::DeadlineAfter(scheduler, duration);
-    return internal::AnyEvent::Wait(scheduler, kCount, events, links, &deadline);
+    return internal::FirstOf::Wait(scheduler, kCount, events, links, &deadline);
 }
 template <size_t kCount, class OtherClock, class Duration>
 uint32_t WaitForAnyUntil(TaskScheduler &scheduler, Event *const (&events)[kCount],
                          const std::chrono::time_point<OtherClock, Duration> &time) noexcept {
-    internal::AnyEvent::Link links[kCount];
+    internal::FirstOf::Link links[kCount];
     const Clock::time_point deadline = internal::DeadlineAt(scheduler, time);
-    return internal::AnyEvent::Wait(scheduler, kCount, events, links, &deadline);
+    return internal::FirstOf::Wait(scheduler, kCount, events, links, &deadline);
 }
 
 }  // namespace weft

@@ -34,6 +34,15 @@ public:
     bool TryLock(uint32_t n) noexcept;
     bool Unlock(uint32_t n, uint32_t most, uint32_t least = 0) noexcept;
 
+    /// Waiter::wanted of a waiter that is given one permit when it is notified, and has left the
+    /// list then. A FirstOf::Link is such a waiter, too.
+    static constexpr uint64_t kGiven = uint64_t{1} << 62;
+    /// Puts such a waiter into the list. Returns false if a permit is free. Then the waiter has got
+    /// it, unless it is a Link whose wait is over.
+    bool LineUp(Waiter &waiter) noexcept;
+    /// Takes such a waiter out of the list. Returns false if it has been notified.
+    bool Leave(Waiter &waiter) noexcept;
+
     TaskScheduler &Scheduler() const noexcept { return m_queue.Scheduler(); }
     WaitQueue &Queue() noexcept { return m_queue; }
 

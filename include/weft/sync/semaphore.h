@@ -7,11 +7,24 @@
 //         ...
 //         downloads.release();
 //     }
+//
+// A task that waits keeps its fiber. If more tasks wait than there are fibers, let each begin when
+// it has a permit. It holds no fiber before that:
+//
+//     struct File { weft::QueuedTask place; ... };
+//
+//     downloads.AddTask(file.place, {Download, &file}, &done);   // Download calls release at its
+//     end
 #pragma once
 
 #include "weft/export.h"
 #include "weft/sync/deadline.h"
+#include "weft/sync/first_of.h"
 #include "weft/sync/permits.h"
+#include "weft/sync/queued_task.h"
+
+#include <cstddef>
+#include <cstdint>
 
 namespace weft {
 
@@ -42,6 +55,17 @@ public:
     /// and then has no effect. Thread-safe.
     void release(uint32_t permits = 1) noexcept;
 
+    /// Submits `task` when it has got a permit. The task, or later code, must call release().
+    ///
+    /// The task counts as pending at once: the run waits for it, and `counter`, if given, is
+    /// incremented now and decremented when the task has finished. `place` must live until the task
+    /// begins. The permit is handed to the task: no newcomer takes it before the task begins.
+    /// Returns false, after a report, if nothing was submitted. Thread-safe while the scheduler
+    /// runs. Does not block, unless there is no memory for a wait record: then it reports
+    /// OutOfMemory and waits for the permit itself.
+    bool AddTask(QueuedTask &place, Task task, Counter *counter = nullptr,
+                 const TaskOptions &options = {}) noexcept;
+
     /// Like acquire, but return false if the time passes first. Thread-safe.
     template <class Rep, class Period>
     bool try_acquire_for(const std::chrono::duration<Rep, Period> &duration) noexcept {
@@ -53,8 +77,37 @@ public:
     }
 
 private:
+    friend struct internal::FirstOf;
     bool AcquireUntil(Clock::time_point deadline) noexcept;
     internal::Permits m_permits;
 };
+
+/// Takes a permit from one of the semaphores, waits until one has a permit, and returns its index.
+/// The other semaphores do not change.
+///
+/// If several have permits already, that is the first of them. The semaphores must belong to
+/// `scheduler`, and must live until the call has returned. Returns `kCount`, without a wait, after
+/// a report: BadOption (a null pointer), WrongScheduler. Takes about 80 bytes of the stack for each
+/// semaphore, and does not allocate. Thread-safe.
+template <size_t kCount>
+uint32_t WaitForAny(TaskScheduler &scheduler, Semaphore *const (&semaphores)[kCount]) noexcept {
+    internal::FirstOf::Link links[kCount];
+    return internal::FirstOf::Wait(scheduler, kCount, semaphores, links, nullptr);
+}
+/// Like WaitForAny, but return `kCount` if the time passes first. Thread-safe.
+template <size_t kCount, class Rep, class Period>
+uint32_t WaitForAnyFor(TaskScheduler &scheduler, Semaphore *const (&semaphores)[kCount],
+                       const std::chrono::duration<Rep, Period> &duration) noexcept {
+    internal::FirstOf::Link links[kCount];
+    const Clock::time_point deadline = internal::DeadlineAfter(scheduler, duration);
+    return internal::FirstOf::Wait(scheduler, kCount, semaphores, links, &deadline);
+}
+template <size_t kCount, class OtherClock, class Duration>
+uint32_t WaitForAnyUntil(TaskScheduler &scheduler, Semaphore *const (&semaphores)[kCount],
+                         const std::chrono::time_point<OtherClock, Duration> &time) noexcept {
+    internal::FirstOf::Link links[kCount];
+    const Clock::time_point deadline = internal::DeadlineAt(scheduler, time);
+    return internal::FirstOf::Wait(scheduler, kCount, semaphores, links, &deadline);
+}
 
 }  // namespace weft

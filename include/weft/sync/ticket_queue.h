@@ -16,7 +16,7 @@
 // A task that waits keeps its fiber. If there are more tickets than fibers, let another task do
 // what comes in order. It begins when its turn has come, and holds no fiber before that:
 //
-//     struct Chunk { weft::Ticket ticket; weft::TicketWaiter turn; ... };
+//     struct Chunk { weft::Ticket ticket; weft::QueuedTask turn; ... };
 //
 //     // at the end of Compress
 //     order.AddTask(chunk.ticket, chunk.turn, {Write, &chunk}, &written);
@@ -29,8 +29,7 @@
 #pragma once
 
 #include "weft/export.h"
-#include "weft/sync/wait_queue.h"
-#include "weft/task.h"
+#include "weft/sync/queued_task.h"
 
 namespace weft {
 
@@ -59,14 +58,6 @@ private:
     uint32_t m_number = 0;
 };
 
-/// Memory for a task that waits for the turn of its ticket. It must live until the task begins;
-/// then it may be used again. Before that AddTask refuses it for another ticket (BadOption).
-class TicketWaiter {
-    friend class TicketQueue;
-    internal::Waiter m_waiter;
-    WEFT_ATOMIC<bool> m_wasUsed{false};
-};
-
 /// Gives out tickets, and lets them pass strictly in their order.
 ///
 /// Fewer than 2^31 tickets may be taken and not done. The queue may be destroyed when all tickets
@@ -89,7 +80,7 @@ public:
     /// Returns false, after a report, if nothing was submitted. Thread-safe while the scheduler
     /// runs. Does not block, unless there is no memory for a wait record: then it reports
     /// OutOfMemory and waits for the turn itself.
-    bool AddTask(const Ticket &ticket, TicketWaiter &turn, Task task, Counter *counter = nullptr,
+    bool AddTask(const Ticket &ticket, QueuedTask &turn, Task task, Counter *counter = nullptr,
                  const TaskOptions &options = {}) noexcept;
 
 private:

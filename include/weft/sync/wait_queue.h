@@ -15,7 +15,7 @@ class TaskScheduler;
 namespace internal {
 
 /// A task or thread that waits. It lies on the stack of that task or thread, in the frame of a
-/// coroutine, or in a TicketWaiter.
+/// coroutine, or in a QueuedTask.
 struct Waiter {
     explicit Waiter(uint64_t what = 0) noexcept : wanted(what) {}
     Waiter(const Waiter &) = delete;
