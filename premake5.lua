@@ -83,6 +83,7 @@ filter {}
 
 include "source/weft.lua"
 dofile "source/layers.lua"
+dofile "third_party/amalgamate/amalgamate.lua"
 dofile "third_party/doxygen/docs.lua"
 dofile "bench/trace/page/embed.lua"
 

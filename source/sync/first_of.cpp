@@ -1,9 +1,9 @@
-// A wait for several objects has a Link in the list of each of them, and one Waiter that is in no
-// list. FirstOf::chosen decides: the first CAS on it names the object that ends the wait, or the
+// FirstOf::Wait puts one Link into the list of each object. Its one Waiter is in no list.
+// FirstOf::chosen decides: the first CAS on it names the object that ends the wait, or the
 // deadline. An object makes this CAS under its lock, before it gives anything to the waiter. So an
-// object that is not chosen has given nothing, and nothing has to be given back. It leaves the link
-// in its list, as if it were not there, and goes on with the next waiter. The wait removes these
-// links at its end. The chosen object removes its link itself, and may be gone then.
+// object that is not chosen has given nothing, and nothing has to be given back. Such an object
+// skips the Link and goes on with the next waiter in its list. Wait removes these Links before it
+// returns. The chosen object removes its Link itself, and may be gone then.
 //
 // relaxed, at `chosen`: it publishes nothing. What was written before the object was set or
 // released comes with the counter of the waiter (wait_queue.cpp), or with the lock of the object.
@@ -69,10 +69,11 @@ uint32_t FirstOf::Wait(TaskScheduler &scheduler, uint32_t count, Object *const *
         links[joined].index = joined;
         if (!wait.Join(*objects[joined], links[joined])) break;
     }
-    // No object has a link with the number `joined`, so this call has chosen that one itself.
+    // If Join has failed for the object `joined`, no other thread can choose it: its link is in no
+    // list. So if it is chosen, Join has chosen it, and the wait is over.
     const bool isOver = joined != count && wait.chosen.load(kRelaxed) == joined;
     if (!isOver && !WaitQueue::Suspend(scheduler, wait.self, deadline) && !wait.Choose(count))
-        WaitQueue::Suspend(scheduler, wait.self, nullptr);  // the decrement will come soon
+        WaitQueue::Suspend(scheduler, wait.self, nullptr);  // the notifier will decrement soon
     first = wait.chosen.load(kRelaxed);
     for (uint32_t i = 0; i < joined; ++i) {
         if (i != first) Leave(*objects[i], links[i]);

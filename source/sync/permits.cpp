@@ -12,42 +12,41 @@
 //    a waiter must be woken first. If permits were handed over to the waiter, they would be unused
 //    for the time of a switch, each time (a convoy).
 // 2. Otherwise the newcomer enters the list at its end. A waiter stays in its place until it has
-// its
-//    permits or gives up. It leaves the list by itself.
-// 3. Permits are given back. The waiters are notified from the front, as long as the free permits
+//    its permits or gives up. It leaves the list by itself.
+// 3. Permits are released. The waiters are notified from the front, as long as the free permits
 //    that are not promised suffice for the next one.
 // 4. A notified waiter takes its permits if enough are still free. Otherwise it has woken up in
 //    vain. It waits in its old place and will be notified again.
-// 5. Some waiters cannot take their permit themselves: a task that has not begun, and a wait for
-// the
-//    first of several semaphores. They are given it: the notifier takes it for them, and takes them
-//    out of the list. A Link whose wait is over stays in the list for a moment, and is passed over.
+// 5. Some waiters cannot take their permit by themselves: a task that has not begun, and a wait for
+//    the first of several semaphores (first_of.cpp). The notifier takes one permit for such a
+//    waiter, and removes it from the list. It skips a Link whose wait is over; the wait removes it
+//    soon.
 //
 // No waiter is forgotten. Invariant, while nobody holds the lock: either every waiter has been
 // notified, or the first waiter that has not been notified wants more permits than are free and not
-// promised.
+// promised. A Link whose wait is over does not count.
 // - Taking permits keeps the invariant, because fewer are free afterwards.
 // - Every other step takes the lock, and notifies waiters until the invariant holds again
-//   (UnlockAndNotify). There is one exception: permits are given back by a CAS without the lock if
+//   (UnlockAndNotify). There is one exception: permits are released by a CAS without the lock if
 //   CanNotifyNobody is true for the new word. Then the invariant holds, whatever the waiters want.
 //   It concerns only waiters that are in the list already: a thread that enters the list takes the
 //   lock and checks the word.
-// - A notified waiter always continues. It takes its permits, or it leaves them to newcomers, and
-//   these give them back later.
+// - Each notified waiter runs again. It takes its permits, or newcomers have taken them. When these
+//   release them, it is notified again.
 //
-// The limit. Each overtaking adds a weight to the word, by the CAS that takes the permits. At
-// kMaxOvertakes newcomers wait, too. The weight restarts at zero when the first waiter leaves the
-// list.
-// - While a notified waiter is on its way, the weight of a newcomer is 1. kMaxOvertakes is a large
-//   number: threads take long to wake up, and should not make each other wait.
-// - While no notified waiter is on its way, at most kMaxBeforeWake newcomers go first. A writer
-// that
-//   cannot be notified because of readers is an example.
-// - The first waiter wakes up in vain at most kMaxVainWakes times.
+// The limit. The word has a weight. Each overtaking adds to it, in the same write that takes the
+// permits, and so does each time that the first waiter wakes up in vain. When the weight has
+// reached kMaxOvertakes, newcomers have to wait as well. The weight restarts at zero when the first
+// waiter leaves the list.
+// - While a notified waiter is on its way, a newcomer adds 1. kMaxOvertakes is large, because it
+//   takes long to wake a thread, and running threads should not stop for that.
+// - While no notified waiter is on its way, a newcomer adds kMaxOvertakes / kMaxBeforeWake. For
+//   example, a writer cannot be notified while readers hold permits.
+// - The first waiter that wakes up in vain adds kMaxOvertakes / kMaxVainWakes.
 // So a waiter with p others before it in the list is overtaken by at most (p + 1) * kMaxOvertakes
-// newcomers. Waiters can overtake each other only if they were notified together, each time that
-// newcomers have taken what was promised. The same number limits that. It never happens to a waiter
-// for the one permit of a Mutex.
+// newcomers. If several waiters are notified together, and newcomers take some of the promised
+// permits, a later waiter may get its permits before an earlier one. That happens at most as often.
+// It cannot happen with a Mutex, which has one permit.
 #include "weft/sync/permits.h"
 
 #include "platform/backoff.h"
@@ -173,7 +172,7 @@ void Permits::UnlockAndNotify(uint64_t bits) noexcept {
             word = word.WithPromise(n);
             list.Add(*waiter);
         } else if (Waiter *const chosen = FirstOf::Choose(*waiter)) {
-            // Nobody has overtaken it while it was the first: no permit was free.
+            // If it is the first, the weight is zero: no permit was free for a newcomer.
             word = word.Taken(1);
             m_queue.Remove(*waiter);
             race::SawAll(&m_queue);  // for a task, which does not run yet
@@ -182,7 +181,7 @@ void Permits::UnlockAndNotify(uint64_t bits) noexcept {
     }
     TaskScheduler &scheduler = m_queue.Scheduler();
     m_queue.Unlock(word.bits);
-    // From here on the object may be gone, if no waiter was notified. A notified waiter keeps it.
+    // From here on the object may be gone.
     list.Wake(scheduler);
 }
 
@@ -195,7 +194,7 @@ bool Permits::LineUp(Waiter &waiter) noexcept {
     }
     waiter.notified = false;  // it may have been used before
     m_queue.Append(waiter);
-    // Newcomers may not take permits any more, but one may be free for the first waiter.
+    // MayTake may have failed because of the limit. Then one may be free for the first waiter.
     UnlockAndNotify(word.bits);
     return true;
 }
@@ -221,14 +220,14 @@ bool Permits::AcquireInLine(uint32_t n, const Clock::time_point *deadline) noexc
         return true;
     }
     m_queue.Append(self);
-    // Newcomers may not take permits any more, but enough may be free for the first waiter.
+    // MayTake may have failed because of the limit. Then enough may be free for the first waiter.
     UnlockAndNotify(word.bits);
     for (;;) {
         const bool inTime = WaitQueue::Suspend(m_queue.Scheduler(), self, deadline);
         // relaxed: an estimate
         if (inTime) PauseForNewcomers(PermitWord{m_queue.Word(kRelaxed)});
         word.bits = m_queue.Lock();
-        if (!inTime && self.notified) {  // the decrement will come soon
+        if (!inTime && self.notified) {  // the notifier will decrement soon
             m_queue.Unlock(word.bits);
             WaitQueue::Suspend(m_queue.Scheduler(), self, nullptr);
             word.bits = m_queue.Lock();

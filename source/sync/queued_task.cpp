@@ -35,9 +35,9 @@ bool QueuedTask::Prepare(TaskScheduler &scheduler, const TaskOptions &options,
 
 // The task is submitted when the counter of the waiter reaches zero. So a notifier treats this
 // waiter like any other, although no stack waits for it.
-bool QueuedTask::Submit(TaskScheduler &scheduler, bool isNotified, const Task &task,
-                        Counter *counter, const TaskOptions &options) noexcept {
-    if (isNotified) {
+bool QueuedTask::Submit(TaskScheduler &scheduler, bool waits, const Task &task, Counter *counter,
+                        const TaskOptions &options) noexcept {
+    if (!waits) {
         WakeList list;
         list.Add(m_waiter);
         list.Wake(scheduler);

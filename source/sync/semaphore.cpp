@@ -45,11 +45,12 @@ bool Semaphore::AddTask(QueuedTask &place, Task task, Counter *counter,
     // First into the list: without memory AddTaskAfter waits itself until there is a permit.
     const bool waits = m_permits.LineUp(waiter);
     if (!waits) race::SawAll(&m_permits.Queue());
-    if (place.Submit(scheduler, !waits, task, counter, options)) {
+    if (place.Submit(scheduler, waits, task, counter, options)) {
         return true;  // the semaphore may be gone, too
     }
     if (!waits || !m_permits.Leave(waiter)) {
-        if (waits) WaitQueue::Suspend(scheduler, waiter, nullptr);  // the decrement will come soon
+        if (waits)
+            WaitQueue::Suspend(scheduler, waiter, nullptr);  // the notifier will decrement soon
         release();
     }
     place.GiveUp();

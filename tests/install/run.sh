@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds and runs a small program (consumer.cpp) in each way in which a user can build with weft:
-# CMake with the sources of weft, CMake with an installed weft, pkg-config, and a Premake script;
-# and a program in C (consumer.c).
+# CMake with the sources of weft, CMake with an installed weft, pkg-config, a Premake script, and the
+# two files of `premake5 amalgamate`; and a program in C (consumer.c).
 # All files are in a temporary folder. If a way fails, the script shows the output of its commands.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit
@@ -89,6 +89,19 @@ LUA
     timeout 60 "$folder/bin/consumer"
 }
 
+# Compiles the program together with the library in one file.
+with_two_files() { # compiler, options
+    local from=$root/build/amalgamated
+    rm -rf "$from"
+    (cd "$root" && "$premake" amalgamate)
+    sed 's|<weft/task_scheduler.h>|"weft_all.h"|' "$root/tests/install/consumer.cpp" > two_files.cpp
+    "$@" -std=c++17 -Wall -Wextra -Wpedantic -Werror -I"$from" two_files.cpp "$from/weft_all.cpp" \
+        -o two_files -lboost_context -pthread
+    timeout 60 ./two_files
+    echo '#include "weft_coroutine.h"' > coroutine.cpp
+    g++ -std=c++20 -Wall -Wextra -Werror -I"$from" -fsyntax-only coroutine.cpp
+}
+
 install_with_cmake() { # prefix, options
     local prefix=$1
     shift
@@ -116,7 +129,7 @@ build_release() { # folder, options of Premake
     (cd "$root" && "$premake" gmake2 "${@:2}" && make -C "$1/premake" -j"$(nproc)" config=release weft)
 }
 
-if ! premake=$(third_party/setup.sh cmake pkg-config); then
+if ! premake=$(third_party/setup.sh cmake pkg-config clang); then
     echo "0 passed, 1 failed"
     exit 1
 fi
@@ -138,7 +151,7 @@ under=()
 
 attempt "installed by CMake" install_with_cmake by-cmake
 attempt "installed by CMake, find_package" \
-    with_cmake find-cmake "find_package(weft 0.4 REQUIRED CONFIG)" -DCMAKE_PREFIX_PATH="$work/by-cmake"
+    with_cmake find-cmake "find_package(weft 0.5 REQUIRED CONFIG)" -DCMAKE_PREFIX_PATH="$work/by-cmake"
 attempt "installed by CMake, pkg-config" with_pkg_config by-cmake
 attempt "installed by CMake, shared" install_with_cmake by-cmake-shared -DBUILD_SHARED_LIBS=ON
 attempt "installed by CMake, shared, find_package" \
@@ -164,6 +177,11 @@ attempt "installed by Premake, both, pkg-config" with_pkg_config by-premake-both
 
 attempt "Premake script" with_premake
 attempt "Premake script, shared" with_premake --shared
+
+attempt "two files, g++" with_two_files g++ -O2
+attempt "two files, g++, no exceptions" \
+    with_two_files g++ -O1 -fno-exceptions -fno-rtti -DWEFT_NO_EXCEPTIONS=1
+attempt "two files, clang" with_two_files clang++ -O1
 
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

@@ -27,8 +27,8 @@ struct EventAwaiter;  // weft/coroutine.h
 /// How an event is reset.
 ///
 /// Manual: the event stays set until Reset. Until then every wait returns at once.
-/// Auto: each Set ends one wait, the one that began first, or else the next one to come. Several
-/// calls of Set before the next wait count as one.
+/// Auto: Set ends the oldest wait and leaves the event reset. If nobody waits, the event stays set
+/// until one wait takes that. Further calls of Set before that have no effect.
 enum class EventReset : uint8_t { Manual, Auto };
 
 /// A flag that tasks and threads can wait for.
@@ -45,7 +45,7 @@ public:
     explicit Event(TaskScheduler &scheduler, EventReset reset = EventReset::Manual,
                    bool isSet = false) noexcept;
 
-    /// Sets the event, and ends the waits that EventReset says. Does not run other tasks.
+    /// Sets the event. Ends all waits (Manual), or the oldest one (Auto). Does not run other tasks.
     /// Thread-safe.
     void Set() noexcept;
     /// Resets the event. Later waits wait for the next Set. Thread-safe.
@@ -57,7 +57,7 @@ public:
     bool TryWait() noexcept;
     /// Waits until the event is set; an Auto event is reset then. Thread-safe.
     void Wait() noexcept;
-    /// Like Wait, but return false if the time passes first. Thread-safe.
+    /// Like Wait, but returns false if the time passes first. Thread-safe.
     template <class Rep, class Period>
     bool WaitFor(const std::chrono::duration<Rep, Period> &duration) noexcept {
         const Clock::time_point deadline = internal::DeadlineAfter(m_queue.Scheduler(), duration);
@@ -72,8 +72,8 @@ public:
 private:
     friend struct internal::EventAwaiter;
     friend struct internal::FirstOf;
-    /// Returns true if the wait is over at once. Otherwise `self` stays in line until its counter
-    /// is zero.
+    /// Returns true if the event is set; an Auto event is reset then. Otherwise `self` is in the
+    /// list. It must live until its counter is zero, or until it has left the list.
     bool PassOrLineUp(internal::Waiter &self) noexcept;
     bool Pass(const Clock::time_point *deadline) noexcept;
     bool PassInLine(internal::Waiter &self, const Clock::time_point *deadline) noexcept;
@@ -83,10 +83,11 @@ private:
     const bool m_isAuto;
 };
 
-/// Waits until one of the events is set, and returns its index. If it is an Auto event, it is reset
-/// then. The other events do not change.
+/// Waits until one of the events is set, and returns the index of that event. If several are set,
+/// returns the lowest index. If it is an Auto event, it is reset then. The other events do not
+/// change.
 ///
-/// If several events are set already, that is the first of them. The events must belong to
+/// The events must belong to
 /// `scheduler`, and must live until the call has returned. Returns `kCount`, without a wait, after
 /// a report: BadOption (a null pointer), WrongScheduler. Takes about 80 bytes of the stack for each
 /// event, and does not allocate. Thread-safe.
@@ -95,7 +96,7 @@ uint32_t WaitForAny(TaskScheduler &scheduler, Event *const (&events)[kCount]) no
     internal::FirstOf::Link links[kCount];
     return internal::FirstOf::Wait(scheduler, kCount, events, links, nullptr);
 }
-/// Like WaitForAny, but return `kCount` if the time passes first. Thread-safe.
+/// Like WaitForAny, but returns `kCount` if the time passes first. Thread-safe.
 template <size_t kCount, class Rep, class Period>
 uint32_t WaitForAnyFor(TaskScheduler &scheduler, Event *const (&events)[kCount],
                        const std::chrono::duration<Rep, Period> &duration) noexcept {

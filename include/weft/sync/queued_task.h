@@ -1,4 +1,4 @@
-// Memory for a task that waits in line without a fiber.
+// Memory for a task that waits without a fiber.
 #pragma once
 
 #include "weft/sync/wait_queue.h"
@@ -19,14 +19,16 @@ private:
     friend class TicketQueue;
     friend class Semaphore;
 
-    /// Prepares the waiter for another task. Returns false, after a report, if a task is still in
-    /// line with it, or if the task is to belong to a group. `call`: for reports.
+    /// Prepares the waiter for another task. Returns false, after a report, if it still waits for
+    /// an earlier one, or if TaskOptions::taskGroup is set. `call`: for reports.
     bool Prepare(TaskScheduler &scheduler, const TaskOptions &options, const char *call) noexcept;
-    /// Submits the task when the waiter has been notified. `isNotified`: it is not in line, because
-    /// it need not wait. Returns false after a report; then the caller takes it out of the line.
-    bool Submit(TaskScheduler &scheduler, bool isNotified, const Task &task, Counter *counter,
+    /// Adds the task: it begins when the waiter's counter is zero. `waits`: the waiter is in a
+    /// list, and whoever notifies it will decrement the counter. Otherwise this call does. Returns
+    /// false after a report; then the caller must remove the waiter from the list.
+    bool Submit(TaskScheduler &scheduler, bool waits, const Task &task, Counter *counter,
                 const TaskOptions &options) noexcept;
-    /// Call it after Submit has returned false, when the waiter is in no line.
+    /// Makes the object usable again after Submit has returned false. The waiter must be in no
+    /// list.
     void GiveUp() noexcept;
 
     internal::Waiter m_waiter;

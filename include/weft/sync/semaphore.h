@@ -13,8 +13,8 @@
 //
 //     struct File { weft::QueuedTask place; ... };
 //
-//     downloads.AddTask(file.place, {Download, &file}, &done);   // Download calls release at its
-//     end
+//     // Download must call release
+//     downloads.AddTask(file.place, {Download, &file}, &done);
 #pragma once
 
 #include "weft/export.h"
@@ -34,19 +34,21 @@ namespace weft {
 /// released. Waiters are woken in the order in which they came. Several that are woken at once may
 /// get their permits in another order. A newcomer may take a permit before the waiters: the first
 /// waiter in line is overtaken at most kMaxOvertakes times, and woken without getting a permit at
-/// most kMaxVainWakes times. Everything else is as for Mutex.
+/// most kMaxVainWakes times. Once acquire has returned, the semaphore may
+/// be destroyed, if no other task or thread is to use it. No call allocates. While the scheduler
+/// does not run, a call that has to wait reports NotRunning and polls: it tries again and again.
 class WEFT_API Semaphore {
 public:
     static constexpr uint32_t kMax = internal::Permits::kMax;  ///< most permits: 16,777,215
     static constexpr uint32_t kMaxOvertakes = internal::Permits::kMaxOvertakes;
     static constexpr uint32_t kMaxVainWakes = internal::Permits::kMaxVainWakes;
 
-    /// Makes a semaphore with `permits` permits, 0 to kMax. Reports BadOption if there are more,
-    /// and then has kMax. Waiters wait with `scheduler`, which must outlive the semaphore and need
+    /// Makes a semaphore with `permits` permits, 0 to kMax. If there are more, reports BadOption
+    /// and makes kMax. Waiters wait with `scheduler`, which must outlive the semaphore and need
     /// not run yet.
     explicit Semaphore(TaskScheduler &scheduler, uint32_t permits = 0) noexcept;
 
-    /// Takes a permit, and waits until there is one. Thread-safe.
+    /// Waits until a permit is free, and takes it. Thread-safe.
     void acquire() noexcept;
     /// Takes a permit if that needs no waiting. Returns false if no permit is free, or if the first
     /// waiter has been overtaken too often. Thread-safe.
@@ -55,18 +57,18 @@ public:
     /// and then has no effect. Thread-safe.
     void release(uint32_t permits = 1) noexcept;
 
-    /// Submits `task` when it has got a permit. The task, or later code, must call release().
+    /// Adds a task that begins when it has a permit. The task, or later code, must call release().
     ///
     /// The task counts as pending at once: the run waits for it, and `counter`, if given, is
     /// incremented now and decremented when the task has finished. `place` must live until the task
     /// begins. The permit is handed to the task: no newcomer takes it before the task begins.
-    /// Returns false, after a report, if nothing was submitted. Thread-safe while the scheduler
+    /// Returns false, after a report, if the task was not added. Thread-safe while the scheduler
     /// runs. Does not block, unless there is no memory for a wait record: then it reports
-    /// OutOfMemory and waits for the permit itself.
+    /// OutOfMemory, and the caller waits until a permit is free.
     bool AddTask(QueuedTask &place, Task task, Counter *counter = nullptr,
                  const TaskOptions &options = {}) noexcept;
 
-    /// Like acquire, but return false if the time passes first. Thread-safe.
+    /// Like acquire, but returns false if the time passes before a permit is free. Thread-safe.
     template <class Rep, class Period>
     bool try_acquire_for(const std::chrono::duration<Rep, Period> &duration) noexcept {
         return AcquireUntil(internal::DeadlineAfter(m_permits.Scheduler(), duration));
@@ -82,10 +84,11 @@ private:
     internal::Permits m_permits;
 };
 
-/// Takes a permit from one of the semaphores, waits until one has a permit, and returns its index.
-/// The other semaphores do not change.
+/// Waits until one of the semaphores has a free permit, takes it, and returns the index of that
+/// semaphore. If several have one, takes it from the one with the lowest index. The other
+/// semaphores do not change.
 ///
-/// If several have permits already, that is the first of them. The semaphores must belong to
+/// The semaphores must belong to
 /// `scheduler`, and must live until the call has returned. Returns `kCount`, without a wait, after
 /// a report: BadOption (a null pointer), WrongScheduler. Takes about 80 bytes of the stack for each
 /// semaphore, and does not allocate. Thread-safe.
@@ -94,7 +97,7 @@ uint32_t WaitForAny(TaskScheduler &scheduler, Semaphore *const (&semaphores)[kCo
     internal::FirstOf::Link links[kCount];
     return internal::FirstOf::Wait(scheduler, kCount, semaphores, links, nullptr);
 }
-/// Like WaitForAny, but return `kCount` if the time passes first. Thread-safe.
+/// Like WaitForAny, but returns `kCount` if the time passes first. Thread-safe.
 template <size_t kCount, class Rep, class Period>
 uint32_t WaitForAnyFor(TaskScheduler &scheduler, Semaphore *const (&semaphores)[kCount],
                        const std::chrono::duration<Rep, Period> &duration) noexcept {

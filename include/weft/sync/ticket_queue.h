@@ -1,5 +1,5 @@
-// Tickets fix an order before the work begins. The work is done in any order, and then passes in
-// the order of the tickets.
+// Tickets fix an order before the work begins. Tasks work in parallel. The last part of each task
+// runs alone, in the order of the tickets.
 //
 //     weft::TicketQueue order(scheduler);
 //     struct Chunk { weft::Ticket ticket; ... };
@@ -13,8 +13,9 @@
 //         chunk.ticket.Done();
 //     }
 //
-// A task that waits keeps its fiber. If there are more tickets than fibers, let another task do
-// what comes in order. It begins when its turn has come, and holds no fiber before that:
+// A task that waits keeps its fiber. If there are more tickets than fibers, put the last part into
+// a second task with TicketQueue::AddTask. It begins when its turn has come, and holds no fiber
+// before that:
 //
 //     struct Chunk { weft::Ticket ticket; weft::QueuedTask turn; ... };
 //
@@ -35,7 +36,8 @@ namespace weft {
 
 class TicketQueue;
 
-/// A place in the order. Copies refer to the same place. Usable until Done, while its queue lives.
+/// A place in the order. Copies refer to the same place. A ticket may be used until its Done has
+/// been called. Its queue must live until then.
 class WEFT_API Ticket {
 public:
     /// Makes an empty ticket, to be assigned to. It is in no order, and its calls have no effect.
@@ -46,9 +48,10 @@ public:
     void Wait() const noexcept;
     /// Returns true if Wait would return at once. Thread-safe.
     bool IsTurn() const noexcept;
-    /// Waits for the turn of this ticket, and then lets the next ticket pass. Call it once for each
-    /// ticket, or all later tickets wait for ever. Does not run other tasks, unless it has to wait.
-    /// Reports WrongThread if the ticket is done already, and then has no effect. Thread-safe.
+    /// Waits for the turn of this ticket, and ends it, so that the next ticket has its turn. Call
+    /// it once for each ticket. Otherwise the waits for all later tickets never end. Does not run
+    /// other tasks, unless it has to wait. Reports WrongThread if the ticket is done already, and
+    /// then has no effect. Thread-safe.
     void Done() const noexcept;
 
 private:
@@ -58,11 +61,11 @@ private:
     uint32_t m_number = 0;
 };
 
-/// Gives out tickets, and lets them pass strictly in their order.
+/// Gives out tickets. One ticket at a time has its turn, strictly in their order.
 ///
-/// Fewer than 2^31 tickets may be taken and not done. The queue may be destroyed when all tickets
-/// are done. No call allocates. While the scheduler does not run, a call that has to wait reports
-/// NotRunning and polls. After `marl::Ticket` of Google's marl.
+/// At most 2^31 - 1 tickets may exist whose Done has not been called. The queue may be destroyed
+/// when all tickets are done. No call allocates. While the scheduler does not run, a call that has
+/// to wait reports NotRunning and polls. Based on `marl::Ticket` of Google's marl.
 class WEFT_API TicketQueue {
 public:
     /// Makes a queue without tickets. Cannot fail. Waiters wait with `scheduler`, which must
@@ -72,14 +75,14 @@ public:
     /// Returns the next ticket in the order. Thread-safe.
     Ticket Take() noexcept;
 
-    /// Submits `task` when it is the turn of `ticket`. The ticket must be one of this queue.
+    /// Adds a task that begins when it is the turn of `ticket`, which must be one of this queue.
     ///
     /// The task counts as pending at once: the run waits for it, and `counter`, if given, is
     /// incremented now and decremented when the task has finished. The task, or later code, must
     /// call ticket.Done(). `turn` must live until the task begins.
-    /// Returns false, after a report, if nothing was submitted. Thread-safe while the scheduler
+    /// Returns false, after a report, if the task was not added. Thread-safe while the scheduler
     /// runs. Does not block, unless there is no memory for a wait record: then it reports
-    /// OutOfMemory and waits for the turn itself.
+    /// OutOfMemory, and the caller waits until it is the ticket's turn.
     bool AddTask(const Ticket &ticket, QueuedTask &turn, Task task, Counter *counter = nullptr,
                  const TaskOptions &options = {}) noexcept;
 

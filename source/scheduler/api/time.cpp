@@ -21,7 +21,7 @@ namespace {
 
 // Converts a point in time to ns of env::Now(). A time before the beginning of the clock has
 // passed. The last one never comes.
-uint64_t Nanoseconds(Clock::time_point time) noexcept {
+uint64_t NanosecondsOf(Clock::time_point time) noexcept {
     if (time == Clock::time_point::max()) return Timers::kNever;
     using std::chrono::nanoseconds;
     const auto count = std::chrono::duration_cast<nanoseconds>(time.time_since_epoch()).count();
@@ -54,10 +54,11 @@ bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter, Clock::time
     return WaitByCaller(
         scheduler, "WaitForCounterUntil", false,
         [&](Worker *worker) {
-            return WaitAny(worker, 1, &counter, value, Nanoseconds(deadline), meanwhile) == 0;
+            return WaitAny(worker, 1, &counter, value, NanosecondsOf(deadline), meanwhile) == 0;
         },
         [&](ExternalCall &call) {
-            return WaitExternal(call.visit, *call.running, *counter, value, Nanoseconds(deadline));
+            return WaitExternal(call.visit, *call.running, *counter, value,
+                                NanosecondsOf(deadline));
         });
 }
 
@@ -77,10 +78,12 @@ uint32_t WaitForAnyUntil(TaskScheduler &scheduler, uint32_t count, Counter *cons
     if (!MayWaitForAny(scheduler, count, counters, "WaitForAnyUntil")) return count;
     return WaitByCaller(
         scheduler, "WaitForAnyUntil", count,
-        [&](Worker *worker) { return WaitAny(worker, count, counters, 0, Nanoseconds(deadline)); },
+        [&](Worker *worker) {
+            return WaitAny(worker, count, counters, 0, NanosecondsOf(deadline));
+        },
         [&](ExternalCall &call) {
             return WaitAnyExternal(call.visit, *call.running, count, counters,
-                                   Nanoseconds(deadline));
+                                   NanosecondsOf(deadline));
         });
 }
 
@@ -88,9 +91,9 @@ void SleepUntil(TaskScheduler &scheduler, Clock::time_point deadline) noexcept {
     Worker *worker = WorkerOf(scheduler);
     if (worker == nullptr) {
         env::Parker nobody;
-        nobody.ParkUntil(Nanoseconds(deadline));
+        nobody.ParkUntil(NanosecondsOf(deadline));
     } else if (MayWait(worker, "SleepUntil")) {
-        internal::SleepUntil(worker, Nanoseconds(deadline));
+        internal::SleepUntil(worker, NanosecondsOf(deadline));
     }
 }
 
@@ -144,9 +147,9 @@ bool DeferUntil(TaskScheduler &scheduler, Clock::time_point time, const Task &ta
     }
     return Defer(scheduler, task, options, "AddTaskAt", [&](Scheduler &running, Worker *worker) {
         if (options.taskGroup != nullptr || handle != nullptr)
-            return SubmitBatchAt(running, worker, Nanoseconds(time), 1, &task, counter, options,
+            return SubmitBatchAt(running, worker, NanosecondsOf(time), 1, &task, counter, options,
                                  handle);
-        return SubmitAt(running, worker, Nanoseconds(time), task, {counter, unit}, options);
+        return SubmitAt(running, worker, NanosecondsOf(time), task, {counter, unit}, options);
     });
 }
 
@@ -178,7 +181,7 @@ bool internal::ContinueAfterOrAt(TaskScheduler &scheduler, TimedWait &wait,
     Worker *const worker = WorkerOf(scheduler);  // a coroutine waits in a task
     AnyWaitOfTask its;
     if (worker == nullptr || !MaySubmit(worker, "co_await") ||
-        !BeginWait(worker, &wait.awaited, wait.value, Nanoseconds(deadline), its))
+        !BeginWait(worker, &wait.awaited, wait.value, NanosecondsOf(deadline), its))
         return false;
     wait.wait = its.wait;
     wait.timer = its.timer;
