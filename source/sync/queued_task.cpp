@@ -6,6 +6,7 @@
 #include "weft/deferred.h"
 
 #include <cstdio>
+#include <new>
 
 namespace weft {
 
@@ -47,7 +48,12 @@ bool QueuedTask::Submit(TaskScheduler &scheduler, bool waits, const Task &task, 
 }
 
 void QueuedTask::GiveUp() noexcept {
-    if (!m_waiter.counter.IsZero()) m_wasUsed.store(false, kRelaxed);  // as new
+    // As new. No other thread has the waiter, so relaxed suffices.
+    m_waiter.counter.~Counter();
+    new (&m_waiter.counter) Counter(1);
+    m_waiter.wasRefused.store(false, kRelaxed);
+    m_waiter.polls = false;
+    m_wasUsed.store(false, kRelaxed);
 }
 
 }  // namespace weft

@@ -2,7 +2,9 @@
 #include "simulator/model_support.h"
 #include "simulator/models.h"
 #include "weft/closure.h"
+#include "weft/time.h"
 
+#include <chrono>
 #include <utility>
 
 namespace simulator {
@@ -169,7 +171,16 @@ struct DeepWait {
     Counters &counters;
     uint32_t depth;
     uint32_t &ran;
+    bool hasChildren = false, isTimed = false;
+    uint32_t leaves = 0;
 };
+
+void Leaf(TaskScheduler *, void *leaves) { ++*static_cast<uint32_t *>(leaves); }
+void LeafWithChild(TaskScheduler *scheduler, void *leaves) {
+    const Task child{Leaf, leaves};
+    scheduler->AddChildTasks(1, &child);
+    Leaf(scheduler, leaves);
+}
 
 // Its frame is so large that a stack has room for two of them.
 void DescendOnStack(TaskScheduler *scheduler, void *arg) {
@@ -177,10 +188,16 @@ void DescendOnStack(TaskScheduler *scheduler, void *arg) {
     DeepWait &wait = *static_cast<DeepWait *>(arg);
     frame[0] = static_cast<char>(wait.depth);
     if (wait.depth != 0) {
-        DeepWait below{wait.counters, wait.depth - 1, wait.ran};
+        DeepWait below{wait.counters, wait.depth - 1, wait.ran, wait.hasChildren, wait.isTimed};
         Counter *counter = wait.counters.New();
+        const Task child{LeafWithChild, &wait.leaves};
+        if (wait.hasChildren) scheduler->AddChildTasks(1, &child);
         scheduler->AddTask({DescendOnStack, &below}, counter);
-        scheduler->WaitForCounter(counter);
+        const Clock::time_point soon = Now() + std::chrono::microseconds(Random(100));
+        if (!wait.isTimed || Random(3) != 0 || !WaitForCounterUntil(*scheduler, counter, soon))
+            scheduler->WaitForCounter(counter);
+        Check(!wait.hasChildren || below.depth == 0 || below.leaves == 2,
+              "a wait ended before children of the task");
         Counters::Kill(counter);
     }
     Check(frame[0] == static_cast<char>(wait.depth), "a stack was overwritten");
@@ -193,22 +210,69 @@ void DescendWithFewFibers() {
     Counters counters;
     uint32_t ran = 0;
     const uint32_t fibers = 2 + Random(3);
-    DeepWait top{counters, 2 * fibers - 2, ran};
+    DeepWait top{counters, 2 * fibers - 2 + Random(2), ran, Random(2) != 0, Random(2) != 0};
     const uint32_t rounds = 1 + Random(12);
     const uint64_t begin = weft::env::Now();
     SchedulerOptions options = Options(2 + Random(2), fibers, 0);
     options.stallMilliseconds = 1000;
-    RunMain(options, [&](TaskScheduler *scheduler) {
-        for (uint32_t i = 0; i < rounds; ++i) {
-            Counter *counter = counters.New();
-            scheduler->AddTask({DescendOnStack, &top}, counter);
-            scheduler->WaitForCounter(counter);
-            Counters::Kill(counter);
-        }
-    });
+    RunMain(
+        options,
+        [&](TaskScheduler *scheduler) {
+            for (uint32_t i = 0; i < rounds; ++i) {
+                Counter *counter = counters.New();
+                top.leaves = 0;
+                scheduler->AddTask({DescendOnStack, &top}, counter);
+                scheduler->WaitForCounter(counter);
+                Counters::Kill(counter);
+            }
+        },
+        StackClass::Small);
     // otherwise only the watch for stalls has woken a worker that can hand a task to a waiter
     Check(weft::env::Now() - begin < 1'000'000'000, "a worker slept although a waiter had room");
     Check(ran == rounds * (top.depth + 1), "a task was lost");
+}
+
+struct WaitWithoutRoom {
+    Counter *counter;
+    bool isTimed, hasRun = false, wasLate = false;
+    uint32_t leaves = 0;
+};
+
+// Waits with so little stack left that no task has room on top.
+void WaitsWithoutRoom(TaskScheduler *scheduler, void *arg) {
+    volatile char frame[40 << 10];
+    WaitWithoutRoom &wait = *static_cast<WaitWithoutRoom *>(arg);
+    frame[0] = 1;
+    const Task child{LeafWithChild, &wait.leaves};
+    scheduler->AddChildTasks(1, &child);
+    auto last = [&](TaskScheduler *) { wait.hasRun = true; };
+    scheduler->AddTask(MakeTask(last), wait.counter);
+    const Clock::time_point soon = Now() + std::chrono::milliseconds(1);
+    if (wait.isTimed) wait.wasLate = !WaitForCounterUntil(*scheduler, wait.counter, soon);
+    Check(!wait.isTimed || !wait.hasRun, "a task ran on top of a wait beyond one with a deadline");
+    scheduler->WaitForCounter(wait.counter);
+    Check(frame[0] == 1, "a stack was overwritten");
+}
+
+// The main task waits for a task that waits without room, so only the main task can run the last
+// task, on its own fiber. If the wait in between has a deadline, the main task must not. After the
+// last task, it runs the child task inline. The grandchild must belong to the same counter.
+void RescueOnTop() {
+    Counters counters;
+    WaitWithoutRoom wait{counters.New(), Random(2) != 0};
+    RunMain(
+        Options(1, 2, 0),
+        [&](TaskScheduler *scheduler) {
+            Counter *counter = counters.New();
+            TaskOptions pinned;  // so that the task does not run inline
+            pinned.worker = 0;
+            scheduler->AddTask({WaitsWithoutRoom, &wait}, counter, pinned);
+            scheduler->WaitForCounter(counter);
+            Check(wait.leaves == 2, "a wait ended before children of the task");
+            Counters::Kill(counter);
+        },
+        StackClass::Small);
+    Check(wait.hasRun && wait.wasLate == wait.isTimed, "a task was lost");
 }
 
 // An external thread decrements the counter of a waiting task while the workers fall asleep. The
@@ -373,6 +437,7 @@ std::vector<Model> SchedulerModels() {
         {"pool_empty", "fewer fibers than waiting tasks", OutOfSmallFibers},
         {"rescue_climbs", "a chain of waits that needs the room of all fibers",
          DescendWithFewFibers},
+        {"rescue_on_top", "a task on top of a wait that depends on it indirectly", RescueOnTop},
         {"external", "a decrement by an external thread", ExternalDecrement},
         {"closures", "closures submitted by tasks and by an external thread", Closures},
         {"lanes", "priorities, Yield, uncounted tasks, draining", LanesAndYield},

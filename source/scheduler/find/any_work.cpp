@@ -49,11 +49,11 @@ bool AnyWork(const Worker *worker, WorkerMode mode) noexcept {
             if (hasFiber && AnyTaskFor(worker, other, LevelAt(level))) return true;
         }
     }
-    if (mode == WorkerMode::ReadyFibersOnly) {
+    if (!hasFiber) {
         return scheduler.pool.AnyFree(StackClass::Small) ||
                !IsRescueDone(worker, StackClass::Small);
     }
-    return hasFiber && worker->wantsLarge && scheduler.pool.AnyFree(StackClass::Large);
+    return worker->wantsLarge && scheduler.pool.AnyFree(StackClass::Large);
 }
 
 bool AnyTask(const Scheduler &scheduler) noexcept {

@@ -1,6 +1,7 @@
 // Implements rescue.h.
 #include "scheduler/find/rescue.h"
 
+#include "scheduler/find/serving.h"
 #include "scheduler/state/groups.h"
 #include "scheduler/submit/deliver.h"
 #include "scheduler/submit/notify.h"
@@ -17,6 +18,7 @@ namespace {
 struct Others {
     uint32_t pinnedTo = kAnyWorker;  // the worker to which one is pinned
     Level level = Level::None();     // the workers that run this level
+    bool Any() const noexcept { return pinnedTo != kAnyWorker || !level.IsNone(); }
 };
 
 // Selects the waiter to hand a task to: a fiber that waits for zero, has room for a task of the
@@ -39,7 +41,9 @@ struct Wanted {
         Scheduler &scheduler = *worker.scheduler;
         if (timed != CounterWaiting::kNobody) return false;
         if (Counter *gate = DoneCounterOfOne(scheduler, owner)) {
+            Counter *const before = above;
             timed = RemoveFrom(*gate);
+            above = before;  // no climb through a wait with a deadline: it may end meanwhile
             return false;
         }
         if (owner >= scheduler.FiberCount()) return false;
@@ -87,7 +91,8 @@ struct Wanted {
 };
 
 // Takes a waiter for the task off its counter. If none is suitable, goes on to the counter of a
-// task that waits there, and so on. Returns null if no waiter is suitable.
+// task that waits there, and so on. Returns null if no waiter is suitable, or if other workers must
+// search first.
 Fiber *TakeWaiter(Counter &counter, Wanted &wanted) noexcept {
     Scheduler &scheduler = *wanted.worker.scheduler;
     Counter *next = &counter;
@@ -100,7 +105,7 @@ Fiber *TakeWaiter(Counter &counter, Wanted &wanted) noexcept {
         uint32_t owner = wanted.RemoveFrom(*next);
         if (owner == CounterWaiting::kNobody) owner = wanted.timed;
         if (owner != CounterWaiting::kNobody) return &scheduler.fibers[owner];
-        next = std::exchange(wanted.above, nullptr);
+        next = wanted.others.Any() ? nullptr : std::exchange(wanted.above, nullptr);
     }
     return nullptr;
 }
@@ -121,12 +126,20 @@ void AskPassedOver(Worker *worker, StackClass stack, const Others &others) noexc
 }
 
 // Puts an entry back into the worker's own lane. A worker with a small fiber that searched
-// meanwhile may sleep now, so one is woken. Not for Large tasks: no Large fiber is free, and two
-// workers would wake each other again and again.
+// meanwhile may sleep now, so one is woken. No worker without a fiber, and none for Large tasks:
+// two such workers would take the entry from each other and wake each other for ever.
 void PushBack(Worker *worker, uint32_t lane, const TaskEntry &item) noexcept {
     PushEntry(worker, lane, item);
     if (ClassOf(lane) == StackClass::Small)
-        WakeForLevel(*worker->scheduler, worker, 1, LevelOf(lane));  // [re-check]
+        WakeForEntry(*worker->scheduler, worker, LevelOf(lane));  // [re-check]
+}
+
+// Returns true if the worker's innermost wait depends on tasks of the counter, or if it does not
+// wait with OwnTasks. The caller holds such a task.
+bool IsOwn(Worker *worker, Counter *counter) noexcept {
+    if (WEFT_LIKELY(worker->own == nullptr)) return true;
+    const SpinLock::Held held(worker->scheduler->climbs);
+    return Serving(worker).Needs(counter);
 }
 
 // Hands the first task of `item` to a waiter, and returns its fiber. The caller holds `item`. The
@@ -134,7 +147,7 @@ void PushBack(Worker *worker, uint32_t lane, const TaskEntry &item) noexcept {
 // Returns null if no waiter fits: then the caller still holds `item`.
 Fiber *HandTo(Worker *worker, const TaskEntry &item, uint32_t lane, Others &others) noexcept {
     Counter *counter = item.TheCounter();
-    if (counter == nullptr) return nullptr;
+    if (counter == nullptr || !IsOwn(worker, counter)) return nullptr;
     Wanted wanted{*worker, ClassOf(lane), LevelOf(lane)};
     Fiber *waiter = TakeWaiter(*counter, wanted);
     others = wanted.others;

@@ -99,6 +99,17 @@ void WakeForGroups(Scheduler &scheduler, Worker *worker, uint32_t count, Level l
     }
 }
 
+void WakeForEntry(Scheduler &scheduler, Worker *worker, Level level) noexcept {
+    // seq_cst: after the entry was put back, see groups.h.
+    const uint32_t groups = scheduler.groupsOf[level.Index()].load(kSeqCst);
+    const auto among = [&](uint32_t word) { return scheduler.SlotsOf(groups, word); };
+    const uint32_t sleeper = scheduler.idle.TakeSleeper(HomeOf(worker), among);
+    if (sleeper != IdleSet::kNone) return Unpark(scheduler, worker, sleeper);
+    const auto hasFiber = [&](uint32_t index) { return !scheduler.pool.IsStarved(index); };
+    for (const WorkerMode mode : {WorkerMode::HigherTasks, WorkerMode::OwnTasks})
+        WakeEach(scheduler, worker, mode, hasFiber);
+}
+
 void WakeForAllLevels(Scheduler &scheduler, Worker *worker, uint32_t count,
                       uint32_t share) noexcept {
     WakeForTasks(scheduler, worker, count, share);

@@ -64,6 +64,11 @@ inline void WakeForLevel(Scheduler &scheduler, Worker *worker, uint32_t count,
 void WakeForAllLevels(Scheduler &scheduler, Worker *worker, uint32_t count,
                       uint32_t share = 0) noexcept;
 
+/// Call it after an entry that a worker had taken out of a lane for a moment is in a lane again.
+/// Wakes a sleeper that has a fiber and runs the level, because it may have missed the entry. If
+/// there is none, wakes the restricted sleepers that have a fiber.
+void WakeForEntry(Scheduler &scheduler, Worker *worker, Level level) noexcept;
+
 /// Call it after a ready fiber or anything else was published. Wakes a sleeper, if no worker
 /// searches.
 void WakeForAny(Scheduler &scheduler, Worker *worker) noexcept;

@@ -86,13 +86,18 @@ bool SuspendOrTake(Fiber *self, Counter &counter, uint32_t value, TaskEntry &han
 WEFT_NOINLINE void Suspend(Fiber *self, Counter &counter, uint32_t value) noexcept {
     const Level level = self->level;
     for (TaskEntry handed; SuspendOrTake(self, counter, value, handed);) {
-        const Awaits awaits(self, handed.TheCounter());
-        // at the level that HandTo has set
-        ClaimEntry(self->worker, handed, self->level, self->worker->index);
-        RunClaim(self);
-        FlushPending(self->worker);
+        {
+            const Awaits awaits(self, handed.TheCounter());
+            // at the level that HandTo has set
+            ClaimEntry(self->worker, handed, self->level, self->worker->index);
+            RunClaim(self);
+            FlushPending(self->worker);
+        }
         self->level = level;
-        if (IsSatisfied(counter, 0) || RunInline(self, counter)) return;
+        if (!IsSatisfied(counter, 0) && !RunInline(self, counter)) continue;
+        // The task may have been one that this worker may run, and the waiter none.
+        if (self->pinnedTo == kAnyWorker && !MayRun(*self->worker, level)) YieldFiber(self->worker);
+        return;
     }
 }
 
