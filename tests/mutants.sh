@@ -321,12 +321,21 @@ ifneq ($(filter %/failing_allocation.cpp,$(T)),)
 WRAP := -Wl,--wrap=_ZnwmSt11align_val_tRKSt9nothrow_t,--wrap=_ZdlPvSt11align_val_t
 endif
 LIBRARIES += -lboost_context -pthread -ldl
-SOURCES := $(filter-out $(UNUSED),$(sort $(shell find source -name '*.cpp')) $(T))
-OBJECTS := $(SOURCES:%.cpp=$(C)-$(P)/%.o)
+# With U=1 the library is compiled as one file. That is faster if most of its files have changed.
+LIBRARY := $(filter-out $(UNUSED),$(sort $(shell find source -name '*.cpp')))
+OBJECTS := $(if $(U),$(C)-$(P)/library.o,$(LIBRARY:%.cpp=$(C)-$(P)/%.o))
+OBJECTS += $(patsubst %.cpp,$(C)-$(P)/%.o,$(filter-out $(UNUSED),$(T)))
 $(C)-$(P)/program: $(OBJECTS)
 	@g++ $(FLAGS_$(C)) -o $@ $(OBJECTS) $(LIBRARIES) $(WRAP)
 $(C)-$(P)/tests/main.o: FLAGS += -O0
 $(C)-$(P)/%/coroutine_models.o $(C)-$(P)/%/coroutine_test.o: FLAGS += -std=c++20
+$(C)-$(P)/library.cpp: FORCE
+	@mkdir -p $(@D)
+	@printf '#include "%s"\n' $(LIBRARY) > $@.new
+	@cmp -s $@.new $@ || mv $@.new $@
+FORCE:
+$(C)-$(P)/library.o: $(C)-$(P)/library.cpp
+	@ccache g++ $(FLAGS) -I. -MMD -MP -c $< -o $@
 $(C)-$(P)/%.o: %.cpp
 	@mkdir -p $(@D)
 	@ccache g++ $(FLAGS) -MMD -MP -c $< -o $@
@@ -341,7 +350,7 @@ export ASAN_OPTIONS=detect_stack_use_after_return=1 TSAN_OPTIONS=halt_on_error=1
 
 build() {
     rm -f "$work/$config-$program/program"
-    make -s -C "$work" -j"$(nproc)" C="$config" P="$program" T="$files" \
+    make -s -C "$work" -j"$(nproc)" C="$config" P="$program" T="$files" U="$unity" \
         "$config-$program/program" > "$work/log" 2>&1
 }
 
@@ -397,6 +406,9 @@ try() {
             for file in $(field tests "$patch"); do files+=" tests/$file"; done
             ;;
     esac
+
+    unity=
+    ! grep -q '^+++ .*\.h$' "$patch" || unity=1
 
     # Without the patch the test has to pass. Patches with the same test share this run. A generated
     # mutant has no test of its own: see passes_without.

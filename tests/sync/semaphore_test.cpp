@@ -490,6 +490,31 @@ TEST_CASE("Semaphore: a refused task takes no permit and leaves the line",
     CHECK(one.Log().Count() == 4);
 }
 
+TEST_CASE("report NotRunning: a task for a permit before the run, and its place is used again",
+          "[sync][semaphore]") {
+    test::Runner runner(test::Options(1));
+    Semaphore semaphore(runner.scheduler, 1);
+    QueuedTask place;
+    uint32_t ran = 0;
+    auto task = [&](TaskScheduler *) { ++ran, semaphore.release(); };
+    CHECK(!semaphore.AddTask(place, MakeTask(task)));
+    CHECK(runner.log.CountOf(ReportCode::NotRunning) > 0);
+    CHECK(semaphore.try_acquire());
+    CHECK(!semaphore.AddTask(place, MakeTask(task)));
+    semaphore.release();
+    const uint32_t reports = runner.log.Count();
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter counter;
+        for (uint32_t i = 0; i < 2; ++i) {
+            CHECK(semaphore.AddTask(place, MakeTask(task), &counter));
+            scheduler.WaitForCounter(&counter);
+        }
+    }) == Status::Ok);
+    CHECK(ran == 2);
+    CHECK(semaphore.try_acquire());
+    CHECK(runner.log.Count() == reports);
+}
+
 TEST_CASE("report BadOption, WrongScheduler: a wait for several semaphores that cannot be right",
           "[sync][semaphore]") {
     test::Runner runner(test::Options(1)), other(test::Options(1));

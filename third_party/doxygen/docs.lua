@@ -16,8 +16,8 @@ local pages = {} -- their names for Doxygen, by file
 
 local function findInput()
     headers = os.matchfiles("include/**.h")
-    for _, page in ipairs(table.join(os.matchfiles("include/**README.md"), os.matchfiles("samples/**README.md"))) do
-        pages[page] = path.getdirectory(page):gsub("%W", "_")
+    for _, page in ipairs(table.join(os.matchfiles("include/**README.md"), os.matchfiles("samples/**.md"))) do
+        pages[page] = page:gsub("%.md$", ""):gsub("/README$", ""):gsub("%W", "_")
     end
     pages["README.md"] = "index"
 end
