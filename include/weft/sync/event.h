@@ -87,10 +87,9 @@ private:
 /// returns the lowest index. If it is an Auto event, it is reset then. The other events do not
 /// change.
 ///
-/// The events must belong to
-/// `scheduler`, and must live until the call has returned. Returns `kCount`, without a wait, after
-/// a report: BadOption (a null pointer), WrongScheduler. Takes about 80 bytes of the stack for each
-/// event, and does not allocate. Thread-safe.
+/// The events must belong to `scheduler`, and must live until the call has returned. Returns
+/// `kCount`, without a wait, after a report: BadOption (a null pointer), WrongScheduler. Takes
+/// about 80 bytes of the stack for each event, and does not allocate. Thread-safe.
 template <size_t kCount>
 uint32_t WaitForAny(TaskScheduler &scheduler, Event *const (&events)[kCount]) noexcept {
     internal::FirstOf::Link links[kCount];

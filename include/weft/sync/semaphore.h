@@ -88,10 +88,9 @@ private:
 /// semaphore. If several have one, takes it from the one with the lowest index. The other
 /// semaphores do not change.
 ///
-/// The semaphores must belong to
-/// `scheduler`, and must live until the call has returned. Returns `kCount`, without a wait, after
-/// a report: BadOption (a null pointer), WrongScheduler. Takes about 80 bytes of the stack for each
-/// semaphore, and does not allocate. Thread-safe.
+/// The semaphores must belong to `scheduler`, and must live until the call has returned. Returns
+/// `kCount`, without a wait, after a report: BadOption (a null pointer), WrongScheduler. Takes
+/// about 80 bytes of the stack for each semaphore, and does not allocate. Thread-safe.
 template <size_t kCount>
 uint32_t WaitForAny(TaskScheduler &scheduler, Semaphore *const (&semaphores)[kCount]) noexcept {
     internal::FirstOf::Link links[kCount];

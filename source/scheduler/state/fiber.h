@@ -109,7 +109,7 @@ public:
     // The counter of the task that the fiber's loop has begun, even if other tasks run on top of
     // it. Kept after the task has ended, until the loop finds no other task at once. Atomic,
     // because other threads read it for reports. Not env::Atomic: code that depends on it holds
-    // the fiber, so there is nothing to simulate.
+    // the fiber or its wait record (find/rescue.h), so there is nothing to simulate.
     std::atomic<Counter *> taskCounter{nullptr};
     const WaitFrame *waits = nullptr;  // the innermost frame
     // The control words that the fiber's loop has taken from a worker.
