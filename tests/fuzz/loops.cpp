@@ -41,9 +41,9 @@ void Script::Loop() {
         ran[i].fetch_add(1);
         if (!stops || i != special) return;
         if (kind == 4) return source.Cancel();
-        m_world.oracle.willThrow.fetch_add(1);
         throw kGone;
     };
+    uint32_t caught = 0;
     if (kind == 2) {
         options.columnGrain = 1 + special % 4;
         options.grain = (grain + options.columnGrain - 1) / options.columnGrain;
@@ -62,8 +62,13 @@ void Script::Loop() {
             },
             options);
     } else {
-        ParallelFor(m_scheduler, 0, count, body, options);
+        try {
+            ParallelFor(m_scheduler, 0, count, body, options);
+        } catch (uint32_t thrown) {
+            caught = thrown;
+        }
     }
+    Require(caught == (kind == 5 && stops ? kGone : 0), "the exception of a loop's body");
     const uint32_t least = stops ? 0 : 1;
     for (const std::atomic<uint32_t> &each : ran) {
         Require(each.load() >= least && each.load() <= 1,
