@@ -93,6 +93,9 @@ local function library(kindOfLibrary)
     exceptionhandling(_OPTIONS["no-exceptions"] and "Off" or "On")
     rtti(_OPTIONS["no-exceptions"] and "Off" or "On")
     includedirs { weft.root .. "/include", weft.source }
+    filter { "action:gmake*", "kind:StaticLib" } -- otherwise objects of files that are gone stay in it
+        prelinkcommands { "{DELETE} %{cfg.linktarget.relpath}" }
+    filter {}
 end
 
 project "weft"

@@ -4,7 +4,7 @@
 
 # The tests that take most of the time. They run only with --full.
 # shellcheck disable=SC2034
-slow="~[external]~[pinned]~[low_limit]~[frame_loop]~[start]~[active_workers]~[wait_idle]~[attach]"
+slow="~[long]~[external]~[pinned]~[low_limit]~[frame_loop]~[start]~[active_workers]~[wait_idle]~[attach]"
 
 # Runs the sample and sets $hash to the hash of its pictures.
 draw() { # program, arguments

@@ -79,7 +79,7 @@ Wide AddWide(const Wide &left, const Wide &right) {
 }  // namespace
 
 TEST_CASE("ParallelScan: the same totals as std::inclusive_scan and std::exclusive_scan",
-          "[parallel_scan][grid]") {
+          "[parallel_scan][grid][long]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         test::Runner runner(point);

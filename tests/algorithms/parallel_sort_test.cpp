@@ -169,7 +169,7 @@ TEST_CASE("ParallelSort: the same as std::sort and std::stable_sort", "[parallel
     }
 }
 
-TEST_CASE("ParallelSort: long ranges and all grains", "[parallel_sort]") {
+TEST_CASE("ParallelSort: long ranges and all grains", "[parallel_sort][long]") {
     for (uint32_t workers : {1u, 2u, 8u}) {
         INFO(workers << " workers");
         test::Runner runner(test::Options(workers));
@@ -217,7 +217,8 @@ TEST_CASE("ParallelSort: one input has one result, with any number of workers", 
     CHECK(std::is_sorted(first.begin(), first.end(), LessKey()));
 }
 
-TEST_CASE("ParallelSort: elements that can only be moved, large ones, a deque", "[parallel_sort]") {
+TEST_CASE("ParallelSort: elements that can only be moved, large ones, a deque",
+          "[parallel_sort][long]") {
     test::Runner runner(test::Options(3));
     uint32_t wrong = 0;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -343,7 +344,8 @@ TEST_CASE("ParallelSort: no order of the elements makes it slow", "[parallel_sor
     CHECK(slow == "");
 }
 
-TEST_CASE("ParallelSort: urgent tasks do not wait for the end of a sort", "[parallel_sort]") {
+TEST_CASE("ParallelSort: urgent tasks do not wait for the end of a sort",
+          "[parallel_sort][long]") {
     constexpr uint32_t kCount = 150000;
     for (const char *pattern : {"random", "sorted", "adversary"}) {
         for (Form form : kForms) {
@@ -390,7 +392,7 @@ TEST_CASE("ParallelSort: urgent tasks do not wait for the end of a sort", "[para
 }
 
 TEST_CASE("ParallelSort: an exception of a comparison reaches the caller, and no element is lost",
-          "[parallel_sort][report]") {
+          "[parallel_sort][report][long]") {
     for (uint32_t workers : {1u, 3u}) {
         for (Form form : kForms) {
             INFO(workers << " workers" << (form == Form::Stable ? ", stable" : ""));
@@ -463,7 +465,8 @@ TEST_CASE("ParallelSort: a comparison that throws in a heap loses no element", "
     CHECK(wrong == 0);
 }
 
-TEST_CASE("ParallelSort: a comparison that is no order loses no element", "[parallel_sort]") {
+TEST_CASE("ParallelSort: a comparison that is no order loses no element",
+          "[parallel_sort][long]") {
     test::Runner runner(test::Options(2));
     uint32_t wrong = 0;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -493,7 +496,8 @@ TEST_CASE("ParallelSort: a comparison that is no order loses no element", "[para
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("ParallelSort: a cancelled sort ends early and loses no element", "[parallel_sort]") {
+TEST_CASE("ParallelSort: a cancelled sort ends early and loses no element",
+          "[parallel_sort][long]") {
     test::Runner runner(test::Options(2));
     uint32_t wrong = 0;
     uint64_t most = 0;

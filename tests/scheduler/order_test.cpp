@@ -402,7 +402,7 @@ TEST_CASE("report Stalled: tasks that are left when the test returns count, too"
     }
 }
 
-TEST_CASE("report Stalled: an order that does not end is given up", "[order]") {
+TEST_CASE("report Stalled: an order that does not end is given up", "[order][long]") {
     test::ReportLog log;
     SchedulerOptions options = OrderOptions();
     log.AttachTo(options);

@@ -203,7 +203,7 @@ TEST_CASE("a recording that is written in the middle of a run is sound up to the
     options.recorder = &recorder;
     test::Runner runner(options);
     // While one file is written, at most kBatchesPerFile batches run, which the rings can hold.
-    constexpr uint32_t kFiles = 20, kBatchesPerFile = 20;
+    constexpr uint32_t kFiles = 8, kBatchesPerFile = 12;
     std::vector<std::string> files;
     std::atomic<uint32_t> batches{0}, written{0};
     std::thread writer([&] {

@@ -1,7 +1,7 @@
 // Tests the frames of the sample frame_loop: pictures, overlap, path and monsters.
 #include "frame_loop/frame.h"
 
-#include "game_files.h"
+#include "samples/frame_loop/game_files.h"
 #include "support/scheduler_run.h"
 
 #include <algorithm>

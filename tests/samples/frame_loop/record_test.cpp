@@ -1,7 +1,7 @@
 // Tests the recording of the sample frame_loop, and its small pictures.
 #include "frame_loop/record.h"
 
-#include "game_files.h"
+#include "samples/frame_loop/game_files.h"
 #include "trace/frame_pictures.h"
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 #include "frame_loop/wad.h"
 
 #include "frame_loop/frame.h"
-#include "game_files.h"
-#include "small_wad.h"
+#include "samples/frame_loop/game_files.h"
+#include "samples/frame_loop/small_wad.h"
 
 #include <algorithm>
 #include <random>

@@ -1,0 +1,117 @@
+-- Option --unity, or WEFT_UNITY=1: compiles in few files. A full build of everything then takes half
+-- the time, but each change of a file takes longer. .ci/run uses it.
+--
+-- The Release library of this system is not joined: its users compile it file by file.
+--
+-- A file of the library is included as it is: `premake5 check-unity` shows that this works. A test
+-- file is included in a namespace of its own, since test files use the same names. Its headers are
+-- included before, outside the namespace. Files with different options of the compiler are not
+-- joined, and neither are test files that define something in a named namespace.
+
+newoption { trigger = "unity", description = "Compile the library and the tests in few files" }
+
+local most = { library = 350000, test = 150000 } -- bytes of source in one file
+
+-- The lines before the code of a file, without comments. Conditions that go on in the code end here.
+local function preamble(text)
+    local lines, depth = {}, 0
+    for line in text:gmatch("[^\n]*") do
+        if line:match("^#") then
+            if line:match("^#%s*if") then depth = depth + 1 end
+            if line:match("^#%s*endif") then depth = depth - 1 end
+            table.insert(lines, line)
+        elseif line ~= "" and not line:match("^//") then
+            break
+        end
+    end
+    for _ = 1, depth do table.insert(lines, "#endif") end
+    return table.concat(lines, "\n") .. "\n"
+end
+
+-- Returns what kind of file it is, or nil if it is compiled alone.
+local function kindOf(file, text)
+    if file:startswith(weft.source .. "/") then return "library" end
+    if not file:endswith("_test.cpp") then return nil end
+    for line in ("\n" .. text):gmatch("\n([^\n]*)") do
+        if line:match("^namespace [%w_:]") or line:match("^extern ") or line:match("operator new") then return nil end
+    end
+    return "test"
+end
+
+-- Files with the same options are compiled alike.
+local function optionsOf(project, cfg, file)
+    local node = premake.fileconfig.new(file, project)
+    premake.fileconfig.addconfig(node, cfg)
+    local own = premake.fileconfig.getconfig(node, cfg)
+    if not own then return "" end
+    return table.concat(own.buildoptions or {}, " ") .. (own.flags and own.flags.NoPCH and " alone" or "")
+end
+
+local standsFor = {} -- of each joined file: a file that has its options
+
+local function join(project, cfg)
+    local files, groups, texts = {}, {}, {}
+    for _, file in ipairs(cfg.files) do
+        local kind, text
+        if path.iscppfile(file) then
+            text = io.readfile(file)
+            kind = kindOf(file, text)
+        end
+        if kind then
+            local key = kind .. optionsOf(project, cfg, file)
+            groups[key] = groups[key] or { kind = kind, files = {} }
+            table.insert(groups[key].files, file)
+            texts[file] = text
+        else
+            table.insert(files, file)
+        end
+    end
+    local folder = path.join(project.location, "../unity/" .. cfg.buildcfg)
+    local keys = table.keys(groups)
+    table.sort(keys)
+    local number = 0
+    for _, key in ipairs(keys) do
+        local group, size, before, after, first = groups[key], 0, "", "", nil
+        local function write()
+            if not first then return end
+            number = number + 1
+            local joined = ("%s/%s_%d.cpp"):format(folder, project.name, number)
+            os.mkdir(folder)
+            os.writefile_ifnotequal(before .. after, joined)
+            standsFor[joined] = first
+            table.insert(files, joined)
+            size, before, after, first = 0, "", "", nil
+        end
+        for _, file in ipairs(group.files) do
+            if size > most[group.kind] then write() end
+            first = first or file
+            size = size + #texts[file]
+            local include = ('#include "%s"\n'):format(path.getrelative(folder, file))
+            if group.kind == "test" then
+                before = before .. preamble(texts[file])
+                include = ("namespace %s {\n%s}\n"):format(path.getrelative(weft.root, file):gsub("%W", "_"), include)
+            end
+            after = after .. include
+        end
+        write()
+    end
+    return files
+end
+
+local function isForUsers(cfg)
+    return cfg.kind == "StaticLib" and cfg.buildcfg == "Release" and not _OPTIONS.cross
+end
+
+if _OPTIONS.unity or os.getenv("WEFT_UNITY") then
+    premake.override(premake.fileconfig, "new", function(base, file, project)
+        local node = base(standsFor[file] or file, project)
+        node.abspath = file
+        return node
+    end)
+    premake.override(premake.oven, "bakeFiles", function(base, project)
+        for cfg in premake.project.eachconfig(project) do
+            if not isForUsers(cfg) then cfg.files = join(project, cfg) end
+        end
+        return base(project)
+    end)
+end
