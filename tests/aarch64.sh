@@ -2,14 +2,14 @@
 # Compiles weft for aarch64 on x86-64, and runs tests under the user emulation of qemu. The last
 # line has the sum.
 #
-#     tests/aarch64.sh                some of the unit tests, 300 schedules of each model of the
-#                                     simulator, and the sample frame_loop, which must draw the
+#     tests/aarch64.sh                short_tests (premake5.lua), 300 schedules of each model of
+#                                     the simulator, and the sample frame_loop, which must draw the
 #                                     same pictures as on x86-64
 #     tests/aarch64.sh --full         all unit tests except those that the script names, 3,000
 #                                     schedules, more pictures
 #     tests/aarch64.sh "[deque]"      runs only unit_tests; the arguments go to Catch2
 #
-# WEFT_CONFIGS has the configurations of unit_tests (Release). WEFT_TIMEOUT is the time limit of a
+# WEFT_CONFIGS has the configurations of the tests (Release). WEFT_TIMEOUT is the time limit of a
 # program in seconds (1200). Compiler, emulator and libraries are Debian packages. The libraries are
 # not installed into the system (third_party/setup.sh).
 #
@@ -40,12 +40,6 @@ emulated="qemu-aarch64 -L /usr/$triplet"
 
 configure $triplet --cross=$triplet --boost="$libraries" || finish
 under=$emulated
-for configuration in ${WEFT_CONFIGS:-Release}; do
-    build "$configuration" unit_tests || continue
-    if [ $# != 0 ]; then run "$configuration" unit_tests "$@"
-    elif [ -n "$full" ]; then run "$configuration" unit_tests "$excluded$store_then_load"
-    else run "$configuration" unit_tests "$excluded$slow$store_then_load"
-    fi
-done
+run_tests "" "$excluded$store_then_load" "$@"
 [ $# != 0 ] || run_models_and_sample ""
 finish

@@ -2,9 +2,17 @@
 # Functions for the scripts of other platforms (aarch64.sh, windows.sh). These scripts set `triplet`
 # and `full`, and include runs.sh.
 
-# The tests that take most of the time. They run only with --full.
-# shellcheck disable=SC2034
-slow="~[long]~[external]~[pinned]~[low_limit]~[frame_loop]~[start]~[active_workers]~[wait_idle]~[attach]"
+# Runs unit_tests with the arguments or, without arguments, the chosen tests of short_tests or, with
+# --full, of unit_tests.
+run_tests() { # how programs end there, chosen tests, arguments
+    local suffix=$1 chosen=$2 program=short_tests configuration
+    shift 2
+    if [ -n "$full" ] || [ $# != 0 ]; then program=unit_tests; fi
+    [ $# != 0 ] || set -- "$chosen"
+    for configuration in ${WEFT_CONFIGS:-Release}; do
+        build "$configuration" $program && run "$configuration" "$program$suffix" "$@"
+    done
+}
 
 # Runs the sample and sets $hash to the hash of its pictures.
 draw() { # program, arguments

@@ -5,14 +5,14 @@
 #                                   some of them under ThreadSanitizer, and a short form of the
 #                                   simulator
 #     tests/run.sh "deque*"         runs only unit_tests; the arguments go to Catch2
-#     tests/run.sh --sanitizers     all unit tests in Release, and in Asan (with UBSan) and Tsan all
-#                                   that are not [long], with the checks of debug builds. Also the
-#                                   allocation gate, the counts, bounds and predictions of
-#                                   `machine`, more schedules of the simulator, and the checks of
-#                                   the documents
-#     tests/run.sh --extras         all of that with the [long] tests, and Debug, clang, Valgrind,
-#                                   the shared library, the library without exceptions, and programs
-#                                   that use an installed weft
+#     tests/run.sh --sanitizers     all unit tests in Release, in Asan (with UBSan) all that are not
+#                                   [long], and in Tsan those of short_tests (premake5.lua), the
+#                                   last two with the checks of debug builds. Also the allocation
+#                                   gate, the counts, bounds and predictions of `machine`, more
+#                                   schedules of the simulator, and the checks of the documents
+#     tests/run.sh --extras         all of that, all unit tests in Asan and Tsan, too, and Debug,
+#                                   clang, Valgrind, the shared library, the library without
+#                                   exceptions, and programs that use an installed weft
 #     WEFT_CONFIGS="Debug Tsan" tests/run.sh      unit_tests in these configurations only
 #
 # The script installs what it needs (third_party/setup.sh). Before each step it prints the number of
@@ -77,13 +77,12 @@ step() { # what to do, variant, configuration, program, arguments
 # Runs unit_tests in each configuration. If no tests are selected, Release runs other programs, too.
 unit_tests() { # variant, other programs
     local configuration program
-    local chosen_tests
     for configuration in $configurations; do
-        chosen_tests=("${arguments[@]}")
-        if [ "$mode" = sanitizers ] && [[ $configuration = *san ]] && [ ${#arguments[@]} = 0 ]; then
-            chosen_tests=("~[long]")
-        fi
-        step run "$1" "$configuration" unit_tests "${chosen_tests[@]}"
+        case "$mode $configuration ${arguments[*]}" in
+            "sanitizers Asan ") step run "$1" Asan unit_tests "~[long]" ;;
+            "sanitizers Tsan ") step run "$1" Tsan short_tests ;;
+            *) step run "$1" "$configuration" unit_tests "${arguments[@]}" ;;
+        esac
         if [ "$configuration" = Release ] && [ ${#arguments[@]} = 0 ]; then
             for program in "${@:2}"; do step run "$1" Release "$program"; done
         fi
@@ -93,7 +92,7 @@ unit_tests() { # variant, other programs
 quick() {
     unit_tests ""
     [ "${#arguments[@]}" = 0 ] && [ -z "$chosen" ] || return
-    step run "" Tsan tsan_tests
+    step run "" Tsan short_tests
     step run "" Release simulate 500
     step run "" Release simulate --weak 100  # where a load may give an older value
 }

@@ -2,13 +2,13 @@
 # Compiles weft for 64-bit Windows with mingw-w64 on x86-64, and runs tests under wine. The last
 # line has the sum.
 #
-#     tests/windows.sh                some of the unit tests, 300 schedules of each model of the
-#                                     simulator, and the sample frame_loop, which must draw the
+#     tests/windows.sh                short_tests (premake5.lua), 300 schedules of each model of
+#                                     the simulator, and the sample frame_loop, which must draw the
 #                                     same pictures as on Linux
 #     tests/windows.sh --full         all unit tests for Windows, 3,000 schedules, more pictures
 #     tests/windows.sh "[deque]"      runs only unit_tests; the arguments go to Catch2
 #
-# WEFT_CONFIGS has the configurations of unit_tests (Release). WEFT_TIMEOUT is the time limit of a
+# WEFT_CONFIGS has the configurations of the tests (Release). WEFT_TIMEOUT is the time limit of a
 # program in seconds (1200). Compiler, wine and zlib are Debian packages. Boost.Context and libpng
 # are built from the source packages of Debian, and are not installed into the system
 # (third_party/setup.sh). They and the folder of wine are in ${WEFT_CACHE:-~/.cache/weft}.
@@ -41,12 +41,6 @@ fi
 export CC=$triplet-gcc-posix CXX=$triplet-g++-posix  # std::thread and std::mutex are those of winpthreads
 configure $triplet --os=windows --cross=$triplet --boost="$libraries" || finish
 under=wine64
-for configuration in ${WEFT_CONFIGS:-Release}; do
-    build "$configuration" unit_tests || continue
-    if [ $# != 0 ]; then run "$configuration" unit_tests.exe "$@"
-    elif [ -n "$full" ]; then run "$configuration" unit_tests.exe
-    else run "$configuration" unit_tests.exe "$slow"
-    fi
-done
+run_tests .exe "*" "$@"
 [ $# != 0 ] || run_models_and_sample .exe
 finish

@@ -344,8 +344,7 @@ TEST_CASE("ParallelSort: no order of the elements makes it slow", "[parallel_sor
     CHECK(slow == "");
 }
 
-TEST_CASE("ParallelSort: urgent tasks do not wait for the end of a sort",
-          "[parallel_sort][long]") {
+TEST_CASE("ParallelSort: urgent tasks do not wait for the end of a sort", "[parallel_sort][long]") {
     constexpr uint32_t kCount = 150000;
     for (const char *pattern : {"random", "sorted", "adversary"}) {
         for (Form form : kForms) {
@@ -465,8 +464,7 @@ TEST_CASE("ParallelSort: a comparison that throws in a heap loses no element", "
     CHECK(wrong == 0);
 }
 
-TEST_CASE("ParallelSort: a comparison that is no order loses no element",
-          "[parallel_sort][long]") {
+TEST_CASE("ParallelSort: a comparison that is no order loses no element", "[parallel_sort][long]") {
     test::Runner runner(test::Options(2));
     uint32_t wrong = 0;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {

@@ -6,7 +6,8 @@
 -- A file of the library is included as it is: `premake5 check-unity` shows that this works. A test
 -- file is included in a namespace of its own, since test files use the same names. Its headers are
 -- included before, outside the namespace. Files with different options of the compiler are not
--- joined, and neither are test files that define something in a named namespace.
+-- joined, and neither are test files that define a macro or something in a named namespace, or
+-- include tracy.h, which a macro changes.
 
 newoption { trigger = "unity", description = "Compile the library and the tests in few files" }
 
@@ -33,7 +34,8 @@ local function kindOf(file, text)
     if file:startswith(weft.source .. "/") then return "library" end
     if not file:endswith("_test.cpp") then return nil end
     for line in ("\n" .. text):gmatch("\n([^\n]*)") do
-        if line:match("^namespace [%w_:]") or line:match("^extern ") or line:match("operator new") then return nil end
+        if line:match("^namespace [%w_:]") or line:match("^extern ") or line:match("^#define")
+            or line:match("operator new") or line:find("weft/trace/tracy.h", 1, true) then return nil end
     end
     return "test"
 end
