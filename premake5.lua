@@ -78,8 +78,6 @@ else
     end
     filter "files:tests/main.cpp" -- all of Catch2: optimising it takes up to a minute
         buildoptions { "-O0" }
-    filter { "configurations:*san", "files:tests/main.cpp" } -- only one thread at a time uses it
-        buildoptions { "-fno-sanitize=all" }
 end
 filter {}
 
