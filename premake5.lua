@@ -272,6 +272,17 @@ end
 
 end
 
+-- Tests of the adapters for other libraries, if these are installed: tests/adapters.sh.
+local withAdapters = os.istarget("linux") and not _OPTIONS.cross and not _OPTIONS.shared and not _OPTIONS["no-exceptions"]
+    and os.findheader("jxl/encode.h") and os.findheader("ode/threading.h") and os.findheader("OpenEXR/ImfHeader.h")
+if withAdapters and program("adapter_tests", { "tests/adapters/*.cpp" }) then
+    files { "tests/support/report_log.cpp", "tests/support/scheduler_run.cpp", "tests/support/threads.cpp", "tests/main.cpp" }
+    includedirs { "third_party", "source", "tests" }
+    sysincludedirs { "/usr/include/OpenEXR", "/usr/include/Imath" }
+    links { "jxl", "jxl_threads", "ode", "OpenEXR", "IlmThread", "Iex" }
+    weft.use()
+end
+
 -- A program for libFuzzer, with the sources of the library: tests/fuzz.sh.
 local function fuzzer(name, sources)
     if not isClang or _OPTIONS.shared or not program(name, sources) then return end
@@ -392,7 +403,7 @@ end
 
 local function clangFormat(arguments)
     local files = {}
-    for _, folder in ipairs { "include", "source", "tests", "bench", "samples" } do
+    for _, folder in ipairs { "include", "source", "tests", "bench", "samples", "third_party" } do
         for _, extension in ipairs { ".h", ".cpp", ".c" } do
             files = table.join(files, os.matchfiles(folder .. "/**" .. extension))
         end

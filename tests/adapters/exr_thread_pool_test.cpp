@@ -1,0 +1,202 @@
+// OpenEXR on weft and on its own threads write the same files and read the same pixels.
+#include "adapters/openexr/exr_thread_pool.h"
+
+#include "weft/blocking/blocking_calls.h"
+
+#include "support/scheduler_run.h"
+#include "support/threads.h"
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <ImfChannelList.h>
+#include <ImfFrameBuffer.h>
+#include <ImfHeader.h>
+#include <ImfIO.h>
+#include <ImfInputFile.h>
+#include <ImfOutputFile.h>
+#include <ImfThreading.h>
+#include <catch2/catch.hpp>
+
+using namespace weft;
+
+namespace {
+
+constexpr int kWidth = 640, kHeight = 512;
+
+/// A file in memory.
+class Written : public Imf::OStream {
+public:
+    Written() : OStream("memory") {}
+    void write(const char bytes[], int count) override {
+        const size_t end = m_at + static_cast<size_t>(count);
+        if (end > data.size()) data.resize(end);
+        std::memcpy(&data[m_at], bytes, static_cast<size_t>(count));
+        m_at = end;
+    }
+    uint64_t tellp() override { return m_at; }
+    void seekp(uint64_t at) override { m_at = at; }
+
+    std::string data;
+
+private:
+    size_t m_at = 0;
+};
+
+class Read : public Imf::IStream {
+public:
+    explicit Read(const std::string &data) : IStream("memory"), m_data(data) {}
+    bool read(char bytes[], int count) override {
+        if (m_at + static_cast<size_t>(count) > m_data.size())
+            throw std::runtime_error("the file has ended");
+        std::memcpy(bytes, &m_data[m_at], static_cast<size_t>(count));
+        m_at += static_cast<size_t>(count);
+        return m_at < m_data.size();
+    }
+    uint64_t tellg() override { return m_at; }
+    void seekg(uint64_t at) override { m_at = at; }
+
+private:
+    const std::string &m_data;
+    size_t m_at = 0;
+};
+
+using Pixels = std::vector<float>;
+
+Pixels Picture() {
+    Pixels pixels(size_t{kWidth} * kHeight);
+    for (size_t i = 0; i < pixels.size(); ++i) {
+        const double x = static_cast<double>(i % kWidth), y = static_cast<double>(i / kWidth);
+        pixels[i] = static_cast<float>(std::sin(x * y / 5000) + x / 100);
+    }
+    return pixels;
+}
+
+Imf::FrameBuffer Frame(Pixels &pixels) {
+    Imf::FrameBuffer frame;
+    frame.insert("Y", Imf::Slice(Imf::FLOAT, reinterpret_cast<char *>(pixels.data()), sizeof(float),
+                                 sizeof(float) * kWidth));
+    return frame;
+}
+
+std::string Write(Pixels pixels) {
+    Written file;
+    {
+        Imf::Header header(kWidth, kHeight);
+        header.compression() = Imf::ZIP_COMPRESSION;
+        header.channels().insert("Y", Imf::Channel(Imf::FLOAT));
+        Imf::OutputFile output(file, header);
+        output.setFrameBuffer(Frame(pixels));
+        output.writePixels(kHeight);
+    }
+    return file.data;
+}
+
+Pixels ReadPixels(const std::string &data) {
+    Read stream(data);
+    Imf::InputFile input(stream);
+    Pixels pixels(size_t{kWidth} * kHeight);
+    input.setFrameBuffer(Frame(pixels));
+    input.readPixels(0, kHeight - 1);
+    return pixels;
+}
+
+struct Expected {
+    Pixels picture = Picture();
+    std::string file;
+    Expected() {
+        Imf::setGlobalThreadCount(3);  // OpenEXR's own threads
+        file = Write(picture);
+        IlmThread::ThreadPool::globalThreadPool().setThreadProvider(new ExrInlinePool);
+    }
+};
+
+/// Tasks of this name on workers, and whether any ran elsewhere.
+struct Seen {
+    std::atomic<uint32_t> tasks{0};
+    void AttachTo(SchedulerOptions &options) {
+        options.trace.user = this;
+        options.trace.kinds = TraceHooks::Bit(TraceKind::TaskBegin);
+        options.trace.event = [](const TraceEvent &event, void *user) {
+            if (event.task != nullptr && event.task == std::string("OpenEXR"))
+                ++static_cast<Seen *>(user)->tasks;
+        };
+    }
+};
+
+}  // namespace
+
+TEST_CASE("ExrThreadPool: files and pixels are those of OpenEXR's own threads", "[exr]") {
+    const Expected expected;
+    REQUIRE(ReadPixels(expected.file) == expected.picture);
+    for (uint32_t workers : {1u, 2u, 4u}) {
+        INFO(workers << " workers");
+        SchedulerOptions options = test::Options(workers);
+        Seen seen;
+        seen.AttachTo(options);
+        test::Runner run(options);
+        REQUIRE(run.scheduler.Start() == Status::Ok);
+        UseForExr(run.scheduler);
+        CHECK(IlmThread::ThreadPool::globalThreadPool().numThreads() == static_cast<int>(workers));
+        CHECK(Write(expected.picture) == expected.file);  // here, on an external thread
+        CHECK(ReadPixels(expected.file) == expected.picture);
+        CHECK(seen.tasks >= 2 * kHeight / 16);  // a block of ZIP has 16 lines
+        StopUsingForExr();
+        run.scheduler.Stop();
+        CHECK(test::Faults(run.log) == "");
+    }
+}
+
+TEST_CASE("ExrThreadPool: a stage of a frame reads a file while others run", "[exr]") {
+    const Expected expected;
+    SchedulerOptions options = test::Options(2);
+    Seen seen;
+    seen.AttachTo(options);
+    test::Runner run(options);
+    std::atomic<uint32_t> wrong{0}, others{0};
+    CHECK(run.Run([&](TaskScheduler &scheduler) {
+        UseForExr(scheduler);
+        BlockingCalls calls(scheduler);
+        for (bool onWorker : {false, true}) {
+            test::Batch frame(40, [&](TaskScheduler &, uint32_t i) {
+                const auto read = [&] { wrong += ReadPixels(expected.file) != expected.picture; };
+                if (i % 10 != 5) {
+                    ++others;
+                } else if (onWorker) {
+                    read();  // all workers may be in OpenEXR
+                } else {
+                    calls.Run(read);
+                }
+            });
+            const uint32_t before = seen.tasks;
+            scheduler.AddTasksAndWait(40, frame.Tasks(), test::kLarge);
+            wrong += (seen.tasks == before) != onWorker;
+        }
+        calls.Run([] { StopUsingForExr(); });
+    }) == Status::Ok);
+    CHECK(wrong == 0);
+    CHECK(others == 72);
+    CHECK(test::Faults(run.log) == "");
+}
+
+TEST_CASE("ExrThreadPool: damaged files throw for their reader; a stopped scheduler is reported",
+          "[exr]") {
+    const Expected expected;
+    std::string damaged = expected.file;
+    damaged.resize(damaged.size() / 2);
+    test::Runner run(test::Options(2));
+    REQUIRE(run.scheduler.Start() == Status::Ok);
+    UseForExr(run.scheduler);
+    CHECK_THROWS(ReadPixels(damaged));
+    CHECK(ReadPixels(expected.file) == expected.picture);
+    run.scheduler.Stop();
+    CHECK(run.log.Text() == "");
+    CHECK(ReadPixels(expected.file) == expected.picture);
+    CHECK(run.log.CountOf(ReportCode::NotRunning) > 0);
+    StopUsingForExr();
+    CHECK(ReadPixels(expected.file) == expected.picture);
+}
