@@ -1,19 +1,20 @@
--- Option --unity, or WEFT_UNITY=1: compiles in few files. A full build of everything then takes half
--- the time, but each change of a file takes longer. .ci/run uses it.
+-- Option --unity, or WEFT_UNITY=1: joins the sources of each program to a small number of large
+-- files. A full build of everything then takes half the time, but a build after a small change takes
+-- longer. .ci/run uses it.
 --
--- The Release library of this system is not joined: its users compile it file by file.
+-- The Release library is not joined, except in a cross build. Users compile it file by file, too.
 --
 -- A file of the library is included as it is: `premake5 check-unity` shows that this works. A test
 -- file is included in a namespace of its own, since test files use the same names. Its headers are
--- included before, outside the namespace. Files with different options of the compiler are not
--- joined, and neither are test files that define a macro or something in a named namespace, or
--- include tracy.h, which a macro changes.
+-- included before, outside the namespace. Two files are joined only if they have the same compiler
+-- options. A test file is compiled alone if it defines a macro, something in a named namespace, an
+-- extern function or an operator new, or if it includes tracy.h, whose contents depend on a macro.
 
 newoption { trigger = "unity", description = "Compile the library and the tests in few files" }
 
-local most = { library = 350000, test = 150000 } -- bytes of source in one file
+local most = { library = 350000, test = 150000 } -- a joined file with more bytes gets no more sources
 
--- The lines before the code of a file, without comments. Conditions that go on in the code end here.
+-- The directives before the code of a file. An #if that is still open there is closed.
 local function preamble(text)
     local lines, depth = {}, 0
     for line in text:gmatch("[^\n]*") do
@@ -40,7 +41,7 @@ local function kindOf(file, text)
     return "test"
 end
 
--- Files with the same options are compiled alike.
+-- Returns the compiler options that the file has in addition to those of its program.
 local function optionsOf(project, cfg, file)
     local node = premake.fileconfig.new(file, project)
     premake.fileconfig.addconfig(node, cfg)
@@ -49,7 +50,7 @@ local function optionsOf(project, cfg, file)
     return table.concat(own.buildoptions or {}, " ") .. (own.flags and own.flags.NoPCH and " alone" or "")
 end
 
-local standsFor = {} -- of each joined file: a file that has its options
+local standsFor = {} -- joined file -> one of its sources, whose options it takes
 
 local function join(project, cfg)
     local files, groups, texts = {}, {}, {}

@@ -16,11 +16,12 @@ namespace weft {
 
 /// Runs the loops of libjxl's decoders and encoders, instead of JxlThreadParallelRunner.
 ///
-/// It must outlive them. Several may use it at once. Thread-safe.
+/// The runner must outlive the decoders and encoders. Several of them may use it at the same time.
+/// Thread-safe.
 class JxlRunner {
 public:
-    /// `options` holds for the tasks of each loop; `grain` is not used. If `options.cancel` is
-    /// cancelled, the call of libjxl fails.
+    /// `options` apply to the tasks of each loop: start from DefaultOptions(). `grain` is not used.
+    /// After `options.cancel` is cancelled, calls of libjxl fail.
     explicit JxlRunner(TaskScheduler &scheduler,
                        const LoopOptions &options = DefaultOptions()) noexcept
         : m_scheduler(scheduler), m_options(options) {
@@ -43,16 +44,18 @@ public:
                                   JxlParallelRunFunction function, uint32_t begin,
                                   uint32_t end) noexcept {
         const JxlRunner &self = *static_cast<const JxlRunner *>(runner);
-        // libjxl has memory for each of its threads, so two calls may not have the same number at
-        // once. Each lane is one call of the body, and takes values until none is left.
-        const uint32_t count = begin < end ? end - begin : 0;
+        // libjxl has memory for each of its threads, so two calls of `function` must not run at the
+        // same time with the same thread number. A lane is one call of the body below, and its
+        // index is the thread number. It takes values until none is left.
+        if (begin > end) return JXL_PARALLEL_RET_RUNNER_ERROR;
+        const uint32_t count = end - begin;
         const uint32_t lanes = (std::max)(1u, (std::min)(count, self.m_scheduler.MaxConcurrency()));
         if (const JxlParallelRetCode code = init(jxl, lanes)) return code;
         std::atomic<uint32_t> taken{0}, done{0};
         const auto lane = [&](uint32_t number) noexcept {
             uint32_t mine = 0;
-            // relaxed: the number alone is shared; the end of the loop publishes what the calls
-            // have written
+            // relaxed: this only divides the values; ParallelFor publishes what the calls have
+            // written when it returns
             for (uint32_t i; (i = taken.fetch_add(1, std::memory_order_relaxed)) < count; ++mine) {
                 if (self.m_options.cancel.IsCancelled()) break;
                 function(jxl, begin + i, number);

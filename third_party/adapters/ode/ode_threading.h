@@ -10,6 +10,7 @@
 #include "weft/task_scheduler.h"
 #include "weft/time.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <deque>
@@ -23,15 +24,20 @@ namespace weft {
 /// A threading implementation for ODE: its calls become tasks of weft, and its mutexes those of
 /// weft.
 ///
-/// It must outlive the worlds that use it. Several worlds may use it at once. The scheduler must
-/// run during a step: otherwise NotRunning is reported, and the step fails (dWorldStep returns 0).
-/// Steps allocate until there are as many calls as the largest step needs.
+/// It must outlive the worlds that use it. Several worlds may use it at the same time. If the
+/// scheduler does not run when a step begins, NotRunning is reported and the step fails: dWorldStep
+/// returns 0. The scheduler must not stop during a step. Call objects are reused: a step allocates
+/// only if it needs more of them than there are.
 class OdeThreading {
 public:
-    /// `options` holds for the task of each call. Its name is replaced by the call's name.
+    /// `options` apply to the task of each call: start from DefaultOptions(). The name is replaced
+    /// by the call's name. `taskGroup` is not used, because a step waits for ever if a call is left
+    /// out.
     explicit OdeThreading(TaskScheduler &scheduler,
                           const TaskOptions &options = DefaultOptions()) noexcept
-        : m_scheduler(scheduler), m_options(options) {}
+        : m_scheduler(scheduler), m_options(options) {
+        m_options.taskGroup = nullptr;
+    }
     OdeThreading(const OdeThreading &) = delete;
     OdeThreading &operator=(const OdeThreading &) = delete;
 
@@ -58,12 +64,14 @@ public:
                 AsMutexes(group)[index].unlock();
             },
             [](dThreadingImplementationID) { return reinterpret_cast<dCallWaitID>(new Counter()); },
-            [](dThreadingImplementationID, dCallWaitID) {},  // the counter is zero again by itself
+            [](dThreadingImplementationID, dCallWaitID) {},  // after a wait the counter is zero
             [](dThreadingImplementationID, dCallWaitID wait) { delete AsCounter(wait); },
             Post,
             Alter,
             Wait,
-            [](dThreadingImplementationID id) { return From(id).m_scheduler.WorkerCount(); },
+            [](dThreadingImplementationID id) {  // 0 would mean "unlimited"
+                return (std::max)(1u, From(id).m_scheduler.WorkerCount());
+            },
             Preallocate,
         };
         return &functions;
@@ -72,7 +80,7 @@ public:
 private:
     using Mutexes = std::deque<Mutex>;
 
-    /// A call that was posted and has not been released.
+    /// A call of ODE, or an element of the list of free calls.
     ///
     /// `pending` counts the calls on which it depends. When it is zero, the call begins. Then
     /// `pending` is 1 for the function, and the function may add calls on which its end depends.
@@ -84,7 +92,7 @@ private:
         dcallindex_t index = 0;
         const char *name = nullptr;
         std::atomic<size_t> pending{0};
-        bool hasBegun = false;           ///< changed only by the one that finds `pending` at zero
+        bool hasBegun = false;           ///< set when `pending` is zero, so by one thread only
         std::atomic<bool> fails{false};  ///< the function or a call on which it depends has failed
         Call *dependent = nullptr;
         Counter *wait = nullptr;
@@ -129,6 +137,7 @@ private:
         if (call.wait != nullptr) self.m_scheduler.IncrementCounter(call.wait);
         // relaxed: nobody else knows the call yet
         call.pending.store(dependencies, std::memory_order_relaxed);
+        // Without dependencies the call may be gone when ODE sees the value, so there is none.
         if (releasee != nullptr)
             *releasee = dependencies != 0 ? reinterpret_cast<dCallReleaseeID>(&call) : nullptr;
         if (dependencies == 0) Begin(call);
@@ -137,7 +146,8 @@ private:
     static void Alter(dThreadingImplementationID, dCallReleaseeID releasee,
                       ddependencychange_t change) {
         Call &call = *AsCall(releasee);
-        // relaxed: whoever adds one holds another one, so the count cannot reach zero meanwhile
+        // relaxed: the caller already owns a dependency of this call, or is its function. So the
+        // count is not zero
         if (change > 0)
             call.pending.fetch_add(static_cast<size_t>(change), std::memory_order_relaxed);
         if (change < 0) Release(call, static_cast<size_t>(-change));
@@ -188,7 +198,7 @@ private:
         Release(call, 1);
     }
 
-    /// After this line the call may be gone.
+    /// Do not use the call afterwards.
     static void Release(Call &call, size_t count) {
         // acq_rel: publishes what the caller has done, and the last one sees what all have done
         if (call.pending.fetch_sub(count, std::memory_order_acq_rel) != count) return;
@@ -200,7 +210,7 @@ private:
     }
 
     static void End(Call &call) {
-        OdeThreading &self = *call.owner;
+        TaskScheduler &scheduler = call.owner->m_scheduler;
         // relaxed: see Release
         const bool fails = call.fails.load(std::memory_order_relaxed);
         Call *const dependent = call.dependent;
@@ -208,10 +218,10 @@ private:
         if (call.fault != nullptr) *call.fault = fails ? 1 : 0;
         // relaxed: the release of the dependent call publishes it
         if (dependent != nullptr && fails) dependent->fails.store(true, std::memory_order_relaxed);
-        self.Give(call);
-        // After the next lines the caller of ODE may go on.
+        call.owner->Give(call);
+        // After the next lines the caller of ODE may go on, and this object may be gone.
         if (dependent != nullptr) Release(*dependent, 1);
-        if (wait != nullptr) self.m_scheduler.DecrementCounter(wait);
+        if (wait != nullptr) scheduler.DecrementCounter(wait);
     }
 
     Call &Take() {
@@ -238,8 +248,8 @@ private:
     }
 
     TaskScheduler &m_scheduler;
-    const TaskOptions m_options;
-    std::mutex m_mutex;        ///< of the two below; held for a few instructions
+    TaskOptions m_options;
+    std::mutex m_mutex;        ///< of the two below; never held across a wait
     std::deque<Call> m_calls;  ///< all that were ever made
     Call *m_free = nullptr;
 };

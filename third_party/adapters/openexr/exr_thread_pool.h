@@ -1,11 +1,13 @@
 // OpenEXR's tasks run on weft.
 //
-//     weft::UseForExr(scheduler);         // OpenEXR's global pool; while the scheduler runs
+//     weft::UseForExr(scheduler);                           // after the scheduler has started
 //     calls.Run([&] { file.readPixels(0, height - 1); });   // BlockingCalls: see README.md
-//     weft::StopUsingForExr();            // before the scheduler stops
+//     weft::StopUsingForExr();                              // before the scheduler stops
 #pragma once
 
 #include "weft/task_scheduler.h"
+
+#include <algorithm>
 
 #include <IlmThreadPool.h>
 
@@ -15,25 +17,29 @@ namespace internal {
 
 inline void ExecuteExrTask(IlmThread::Task *task) {
     IlmThread::TaskGroup *group = task->group();
-    task->execute();  // which keeps exceptions for the thread that waits
+    task->execute();  // it keeps exceptions for the thread that waits
     delete task;
-    group->finishOneTask();  // the group may be gone after this line
+    if (group != nullptr) group->finishOneTask();  // the group may be gone after this line
 }
 
 }  // namespace internal
 
 /// A provider for OpenEXR's ThreadPool: its tasks become tasks of weft.
 ///
-/// OpenEXR waits for its tasks in the operating system. If a worker waited like that, there might
-/// be no worker left for the tasks. So a task that is added on a worker or attached thread runs at
-/// once, before addTask returns.
+/// The caller of OpenEXR blocks its thread until its tasks have ended. If a worker blocked like
+/// that, there might be no worker left for the tasks. So a task that is added on a worker or
+/// attached thread runs at once, before addTask returns.
 class ExrThreadPool final : public IlmThread::ThreadPoolProvider {
 public:
-    /// `options` holds for each task. The scheduler must run as long as the pool uses the provider.
+    /// `options` apply to each task: start from DefaultOptions(). `taskGroup` is not used, because
+    /// OpenEXR waits for ever if a task is left out. The scheduler must outlive the provider, and
+    /// must not stop while OpenEXR is called.
     explicit ExrThreadPool(TaskScheduler &scheduler,
                            const TaskOptions &options = DefaultOptions()) noexcept
-        : m_scheduler(scheduler), m_options(options) {}
-    ~ExrThreadPool() override { Wait(); }
+        : m_scheduler(scheduler), m_options(options) {
+        m_options.taskGroup = nullptr;
+    }
+    ~ExrThreadPool() override { finish(); }
 
     /// Large stacks, which the decompressors need, and the name "OpenEXR".
     static TaskOptions DefaultOptions() noexcept {
@@ -43,14 +49,16 @@ public:
         return options;
     }
 
-    /// The number of workers. OpenEXR makes as many pieces of work at once.
-    int numThreads() const override { return static_cast<int>(m_scheduler.WorkerCount()); }
+    /// The number of workers, at least 1. OpenEXR decides by it how many buffers it uses at once.
+    int numThreads() const override {
+        return static_cast<int>((std::max)(1u, m_scheduler.WorkerCount()));
+    }
 
     /// Does nothing: the scheduler's options say how many workers there are.
     void setNumThreads(int) override {}
 
-    /// Runs the task on a worker. If the scheduler does not run, reports it (NotRunning) and runs
-    /// the task here.
+    /// Submits the task. On a worker or attached thread it runs the task here. If the scheduler
+    /// does not run, it reports NotRunning and runs the task here.
     void addTask(IlmThread::Task *task) override {
         if (TaskScheduler::Current() == &m_scheduler || !IsRunning()) {
             internal::ExecuteExrTask(task);
@@ -60,14 +68,15 @@ public:
     }
 
     /// Returns when all tasks have ended.
-    void finish() override { Wait(); }
+    void finish() override { m_scheduler.WaitForCounter(&m_tasks); }
 
 private:
     static void Run(TaskScheduler *, void *task) {
         internal::ExecuteExrTask(static_cast<IlmThread::Task *>(task));
     }
 
-    /// Returns false, after a report, if the scheduler does not run: then it changes no counter.
+    /// Returns false, after a report, if the scheduler does not run. IncrementCounter has no effect
+    /// then.
     bool IsRunning() noexcept {
         Counter counter;
         m_scheduler.IncrementCounter(&counter);
@@ -76,12 +85,9 @@ private:
         return true;
     }
 
-    void Wait() noexcept {
-        if (!m_tasks.IsZero()) m_scheduler.WaitForCounter(&m_tasks);
-    }
 
     TaskScheduler &m_scheduler;
-    const TaskOptions m_options;
+    TaskOptions m_options;
     Counter m_tasks;
 };
 
@@ -94,12 +100,14 @@ public:
     void finish() override {}
 };
 
-/// Makes OpenEXR's global pool use the scheduler. Call it on a thread that is not a worker.
+/// Makes OpenEXR's global pool use the scheduler. Call it while OpenEXR has no work. As OpenEXR
+/// ends its old threads here, do not call it in a task of theirs.
 inline void UseForExr(TaskScheduler &scheduler) {
     IlmThread::ThreadPool::globalThreadPool().setThreadProvider(new ExrThreadPool(scheduler));
 }
 
-/// Lets OpenEXR run its tasks on the calling threads again. Call it before the scheduler stops.
+/// Makes OpenEXR run its tasks on the threads that add them. Call it before the scheduler stops,
+/// outside of tasks. To give OpenEXR threads of its own again, set another provider.
 inline void StopUsingForExr() {
     IlmThread::ThreadPool::globalThreadPool().setThreadProvider(new ExrInlinePool);
 }
