@@ -85,7 +85,6 @@ private:
         return true;
     }
 
-
     TaskScheduler &m_scheduler;
     TaskOptions m_options;
     Counter m_tasks;
