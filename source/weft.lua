@@ -93,9 +93,11 @@ local function library(kindOfLibrary)
     exceptionhandling(_OPTIONS["no-exceptions"] and "Off" or "On")
     rtti(_OPTIONS["no-exceptions"] and "Off" or "On")
     includedirs { weft.root .. "/include", weft.source }
-    filter { "action:gmake*", "kind:StaticLib" } -- otherwise objects of files that are gone stay in it
-        prelinkcommands { "{DELETE} %{cfg.linktarget.relpath}" }
-    filter {}
+    if not os.ishost("windows") then
+        filter { "action:gmake*", "kind:StaticLib" } -- otherwise objects of files that are gone stay in it
+            prelinkcommands { "rm -f $(TARGET)" }
+        filter {}
+    end
 end
 
 project "weft"

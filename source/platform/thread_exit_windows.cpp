@@ -9,7 +9,7 @@ namespace weft::env {
 
 namespace {
 
-SRWLOCK s_lock = SRWLOCK_INIT;
+SRWLOCK s_slotLock = SRWLOCK_INIT;
 DWORD s_slot = FLS_OUT_OF_INDEXES;
 std::atomic<bool> s_made{false};
 
@@ -29,12 +29,12 @@ void WINAPI Call(void *exit) noexcept {
 bool HasSlot() noexcept {
     // acquire: pairs with the release below. The slot is visible.
     if (s_made.load(std::memory_order_acquire)) return true;
-    AcquireSRWLockExclusive(&s_lock);
+    AcquireSRWLockExclusive(&s_slotLock);
     if (s_slot == FLS_OUT_OF_INDEXES) s_slot = FlsAlloc(Call);
     const bool made = s_slot != FLS_OUT_OF_INDEXES;
     // release: publishes the slot to callers that do not take the lock
     s_made.store(made, std::memory_order_release);
-    ReleaseSRWLockExclusive(&s_lock);
+    ReleaseSRWLockExclusive(&s_slotLock);
     return made;
 }
 

@@ -13,3 +13,5 @@
 #define WINVER 0x0A00
 
 #include <windows.h>
+
+#undef Yield  // an empty macro; weft/task_scheduler.h may have been included before
