@@ -1,6 +1,6 @@
 -- Option --unity, or WEFT_UNITY=1: joins the sources of each program to a small number of large
 -- files. A full build of everything then takes half the time, but a build after a small change takes
--- longer. .ci/run uses it.
+-- longer. .ci/run uses it. It has an effect on makefiles only.
 --
 -- The Release library is not joined, except in a cross build. Users compile it file by file, too.
 --
@@ -105,7 +105,7 @@ local function isForUsers(cfg)
     return cfg.kind == "StaticLib" and cfg.buildcfg == "Release" and not _OPTIONS.cross
 end
 
-if _OPTIONS.unity or os.getenv("WEFT_UNITY") then
+if (_OPTIONS.unity or os.getenv("WEFT_UNITY")) and _ACTION and _ACTION:startswith("gmake") then
     premake.override(premake.fileconfig, "new", function(base, file, project)
         local node = base(standsFor[file] or file, project)
         node.abspath = file
