@@ -208,9 +208,6 @@ if testProgram("unit_tests", unitTests) then
         buildoptions { "-fsanitize-ignorelist=" .. path.getabsolute("tests/race.ignore") }
     end
     letAllocationsFail()
-    filter "system:windows"
-        removefiles { "tests/platform/fork_mark_test.cpp" }
-    filter {}
 end
 
 -- The quarter of unit_tests that depends most on the processor, the operating system and memory
@@ -233,8 +230,6 @@ if program("short_tests", {
         filter "configurations:not Debug"
             buildoptions { "-O0", "-g1" }
     end
-    filter "system:windows"
-        removefiles { "tests/platform/fork_mark_test.cpp" }
     filter {}
     weft.use()
     letAllocationsFail()
@@ -262,25 +257,27 @@ if testProgram("allocation_gate", { "allocation" }) then
     weft.use()
 end
 
+local runHelpers = { "tests/support/report_log.cpp", "tests/support/scheduler_run.cpp", "tests/support/threads.cpp" }
+
 -- Lets functions of the C library that weft calls fail when this program asks for it.
 if os.istarget("linux") and program("faults", { "tests/faults/*.cpp" }) then
-    files { "tests/support/report_log.cpp", "tests/support/scheduler_run.cpp", "tests/support/threads.cpp" }
+    files(runHelpers)
     includedirs { "source", "tests" }
     weft.use()
     linkoptions { "@" .. path.getabsolute("tests/faults/wrap.options") }
 end
 
-end
-
 -- Tests of the adapters for other libraries, if these are installed: tests/adapters.sh.
-local withAdapters = os.istarget("linux") and not _OPTIONS.cross and not _OPTIONS.shared and not _OPTIONS["no-exceptions"]
-    and os.findheader("jxl/encode.h") and os.findheader("ode/threading.h") and os.findheader("OpenEXR/ImfHeader.h")
-if withAdapters and program("adapter_tests", { "tests/adapters/*.cpp" }) then
-    files { "tests/support/report_log.cpp", "tests/support/scheduler_run.cpp", "tests/support/threads.cpp", "tests/main.cpp" }
-    includedirs { "third_party", "source", "tests" }
+local hasAdapted = os.istarget("linux") and not _OPTIONS.cross and os.findheader("jxl/encode.h")
+    and os.findheader("ode/threading.h") and os.findheader("OpenEXR/ImfHeader.h")
+if hasAdapted and testProgram("adapter_tests", { "adapters" }) then
+    files(runHelpers)
+    includedirs { "third_party" }
     sysincludedirs { "/usr/include/OpenEXR", "/usr/include/Imath" }
     links { "jxl", "jxl_threads", "ode", "OpenEXR", "IlmThread", "Iex" }
     weft.use()
+end
+
 end
 
 -- A program for libFuzzer, with the sources of the library: tests/fuzz.sh.
@@ -423,43 +420,6 @@ newaction {
     trigger = "check-format",
     description = "Check that all C++ sources are formatted",
     execute = function() clangFormat("--dry-run --Werror") end
-}
-
--- Compiles the sources in both orders, because an error in one order may not show in the other one.
-newaction {
-    trigger = "check-unity",
-    description = "Check that the libraries' sources compile as one file, in either order (g++)",
-    execute = function()
-        local sources = {}
-        for workspace in premake.global.eachWorkspace() do
-            for _, name in ipairs { "weft", "weft_topology", "weft_io" } do
-                local project = premake.workspace.findproject(workspace, name)
-                local files = project and premake.project.getconfig(project, "Debug").files or {}
-                for _, file in ipairs(files) do
-                    if path.iscppfile(file) then table.insert(sources, file) end
-                end
-            end
-        end
-        os.mkdir("build")
-        local flags = "-std=c++17 -Wall -Wextra -Werror -Iinclude -Isource"
-        local failures = #sources == 0 and 1 or 0
-        local function compile(unity)
-            local includes = ""
-            for _, file in ipairs(sources) do
-                includes = includes .. '#include "../' .. path.getrelative(_MAIN_SCRIPT_DIR, file) .. '"\n'
-            end
-            io.writefile(unity .. ".cpp", includes)
-            print(#sources .. " files in " .. unity .. ".cpp")
-            if not os.execute("g++ " .. flags .. " -fsyntax-only " .. unity .. ".cpp") then
-                failures = failures + 1
-            end
-        end
-        table.sort(sources)
-        compile("build/unity")
-        table.sort(sources, function(a, b) return a > b end)
-        compile("build/unity_backwards")
-        if failures > 0 then os.exit(1) end
-    end
 }
 
 newoption { trigger = "prefix", value = "DIR", description = "Where `install` puts weft; /usr/local if not given" }

@@ -6,6 +6,7 @@
 #include "support/scheduler_run.h"
 #include "support/threads.h"
 
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -115,7 +116,7 @@ struct Expected {
     }
 };
 
-/// Tasks of this name on workers, and whether any ran elsewhere.
+/// Counts the tasks of the adapter. Tasks that run on their caller are no tasks of weft.
 struct Seen {
     std::atomic<uint32_t> tasks{0};
     void AttachTo(SchedulerOptions &options) {

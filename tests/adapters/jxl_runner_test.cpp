@@ -4,6 +4,7 @@
 #include "support/scheduler_run.h"
 #include "support/threads.h"
 
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <string>

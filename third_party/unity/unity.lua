@@ -1,6 +1,6 @@
 -- Option --unity, or WEFT_UNITY=1: joins the sources of each program to a small number of large
--- files. A full build of everything then takes half the time, but a build after a small change takes
--- longer. .ci/run uses it. It has an effect on makefiles only.
+-- files. Headers are then compiled less often, but a small change compiles a large file again.
+-- .ci/run uses it. It has an effect on makefiles only.
 --
 -- The Release library is not joined, except in a cross build. Users compile it file by file, too.
 --
@@ -118,3 +118,40 @@ if (_OPTIONS.unity or os.getenv("WEFT_UNITY")) and _ACTION and _ACTION:startswit
         return base(project)
     end)
 end
+
+-- Compiles the sources in both orders, because an error in one order may not show in the other one.
+newaction {
+    trigger = "check-unity",
+    description = "Check that the libraries' sources compile as one file, in either order (g++)",
+    execute = function()
+        local sources = {}
+        for workspace in premake.global.eachWorkspace() do
+            for _, name in ipairs { "weft", "weft_topology", "weft_io" } do
+                local project = premake.workspace.findproject(workspace, name)
+                local files = project and premake.project.getconfig(project, "Debug").files or {}
+                for _, file in ipairs(files) do
+                    if path.iscppfile(file) then table.insert(sources, file) end
+                end
+            end
+        end
+        os.mkdir("build")
+        local flags = "-std=c++17 -Wall -Wextra -Werror -Iinclude -Isource"
+        local failures = #sources == 0 and 1 or 0
+        local function compile(unity)
+            local includes = ""
+            for _, file in ipairs(sources) do
+                includes = includes .. '#include "../' .. path.getrelative(_MAIN_SCRIPT_DIR, file) .. '"\n'
+            end
+            io.writefile(unity .. ".cpp", includes)
+            print(#sources .. " files in " .. unity .. ".cpp")
+            if not os.execute("g++ " .. flags .. " -c " .. unity .. ".cpp -o " .. unity .. ".o") then
+                failures = failures + 1
+            end
+        end
+        table.sort(sources)
+        compile("build/unity")
+        table.sort(sources, function(a, b) return a > b end)
+        compile("build/unity_backwards")
+        if failures > 0 then os.exit(1) end
+    end
+}

@@ -49,7 +49,7 @@ public:
         return options;
     }
 
-    /// The number of workers, at least 1. OpenEXR decides by it how many buffers it uses at once.
+    /// The number of workers, at least 1.
     int numThreads() const override {
         return static_cast<int>((std::max)(1u, m_scheduler.WorkerCount()));
     }
