@@ -114,14 +114,24 @@ index() {
     [ -z "$twice" ] || give_up "more than one patch has this name: ${twice//$'\n'/, }"
 }
 
-# Complains about patches that do not lie in the folder of their layer, and about names in
-# survivors.md that are not there.
+# Complains about patches that do not lie in the folder of their layer, and about test files and
+# names in survivors.md that are not there.
 complaints() {
     awk -F '\t' '
         $3 !~ /^tests\/mutants\// { next }  # generated
         $2 == "-" { print $3 ": changes no file of a layer"; next }
         $3 != "tests/mutants/" $2 "/" $1 ".patch" {
             print $3 ": belongs in tests/mutants/" $2 "/ (tests/mutants.sh --arrange)"
+        }
+        match($4, /tests: */) {
+            files = substr($4, RSTART + RLENGTH)
+            sub(/  *(config|program|case): .*/, "", files)
+            count = split(files, file, " ")
+            for (i = 1; i <= count; ++i) {
+                name = "tests/" file[i]
+                if ((getline line < name) < 0) print $3 ": " name " is not there"
+                close(name)
+            }
         }' "$patches/index"
     sed -n 's/^| \(`[^|]*\).*/\1/p' tests/mutants/survivors.md | grep -o '[a-z0-9_]*' | sort |
         comm -23 - <(list) | sed 's/.*/tests\/mutants\/survivors.md: there is no mutant &/'
