@@ -20,6 +20,7 @@ local function buildFolder(shared)
     if shared then table.insert(variant, "shared") end
     if _OPTIONS["no-exceptions"] then table.insert(variant, "no-exceptions") end
     if _OPTIONS["race-finder"] then table.insert(variant, "race-finder") end
+    if _OPTIONS.pthread then table.insert(variant, "pthread") end
     return path.join(_MAIN_SCRIPT_DIR, "build", table.concat(variant, "-"))
 end
 local build = buildFolder(_OPTIONS.shared)
@@ -135,7 +136,7 @@ end
 -- Adds the sources of the library, compiled for another environment.
 local function simulated()
     files { "source/**.cpp" }
-    removefiles { "source/topology/**.cpp", "source/io/**.cpp", "source/platform/env_production.cpp", "source/platform/parker_*.cpp", "source/platform/thread_*.cpp",
+    removefiles { "source/topology/**.cpp", "source/io/**.cpp", "source/platform/env_production.cpp", "source/platform/parker*.cpp", "source/platform/thread_*.cpp",
                   "source/platform/fork_mark_*.cpp", "source/platform/off_cpu_*.cpp", "source/platform/signal_stack_*.cpp" }
     defines { "WEFT_SIMULATOR=1" }
     forceincludes { "tests/simulator/env_simulator.h" }

@@ -98,7 +98,7 @@ end
 
 -- Returns the unit of a file: a header and its source files, also those for one platform.
 local function unitOf(file)
-    return (file:gsub("^source/", ""):gsub("^include/", ""):gsub("%.%w+$", ""):gsub("_windows$", ""):gsub("_linux$", ""):gsub("_posix$", ""))
+    return (file:gsub("^source/", ""):gsub("^include/", ""):gsub("%.%w+$", ""):gsub("_windows$", ""):gsub("_linux$", ""):gsub("_posix$", ""):gsub("_pthread$", ""))
 end
 
 local function checkCircles(files, report)

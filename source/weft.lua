@@ -14,6 +14,7 @@
 newoption { trigger = "shared", description = "Build weft as a shared library" }
 newoption { trigger = "no-exceptions", description = "Build weft without C++ exceptions and RTTI" }
 newoption { trigger = "race-finder", description = "Build weft so that configuration Tsan finds races between tasks" }
+newoption { trigger = "pthread", description = "Build weft for Linux as for a system that has only the calls of POSIX" }
 newoption { trigger = "boost", value = "DIR", description = "Boost's install prefix, if not the system's" }
 
 weft = { source = os.getcwd() }
@@ -25,9 +26,9 @@ weft.version = table.concat({ io.readfile(weft.root .. "/include/weft/version.h"
 -- for the others.
 function weft.removeOtherPlatforms()
     filter "system:linux"
-        removefiles { weft.root .. "/**_windows.cpp" }
+        removefiles { weft.root .. "/**_windows.cpp", weft.root .. (_OPTIONS.pthread and "/**_linux.cpp" or "/**_pthread.cpp") }
     filter "system:windows"
-        removefiles { weft.root .. "/**_linux.cpp", weft.root .. "/**_posix.cpp" }
+        removefiles { weft.root .. "/**_linux.cpp", weft.root .. "/**_posix.cpp", weft.root .. "/**_pthread.cpp" }
     filter { "system:not linux", "system:not windows" }
         removefiles { weft.root .. "/**_linux.cpp", weft.root .. "/**_windows.cpp" }
     filter {}
@@ -54,6 +55,7 @@ function weft.defineOptions()
     if _OPTIONS.shared then defines { "WEFT_SHARED=1" } end
     if _OPTIONS["no-exceptions"] then defines { "WEFT_NO_EXCEPTIONS=1" } end
     if _OPTIONS["race-finder"] then defines { "WEFT_RACE_FINDER=1" } end
+    if _OPTIONS.pthread then defines { "WEFT_PTHREAD=1" } end
 end
 
 -- Makes the current project a user of weft.
@@ -66,7 +68,7 @@ end
 
 -- True if there is a library weft_topology. It needs hwloc (libhwloc-dev) for the system for which
 -- weft is built.
-weft.hasTopology = os.istarget("linux") and not _OPTIONS.cross and os.findheader("hwloc.h") ~= nil
+weft.hasTopology = os.istarget("linux") and not _OPTIONS.pthread and not _OPTIONS.cross and os.findheader("hwloc.h") ~= nil
 
 -- Makes the current project a user of weft_topology. Call weft.use(), too.
 function weft.useTopology()
@@ -75,7 +77,7 @@ end
 
 -- True if there is a library weft_io. It uses io_uring if liburing (liburing-dev) is installed for
 -- the system for which weft is built.
-weft.hasIo = os.istarget("linux")
+weft.hasIo = os.istarget("linux") and not _OPTIONS.pthread
 weft.hasUring = weft.hasIo and not _OPTIONS.cross and os.findheader("liburing.h") ~= nil
 
 -- Makes the current project a user of weft_io. Call weft.use() after it.

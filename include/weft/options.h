@@ -159,6 +159,10 @@ struct SchedulerOptions {
     /// Measures how much stack tasks use (weft/trace/stack_meter.h). Null = off. Must outlive the
     /// run.
     StackMeter *stackMeter = nullptr;
+    /// True: weft makes no threads for the workers. The host's threads run them with RunWorker.
+    /// weft does not change the name, the nice value, the time slice or the CPUs of such a thread;
+    /// the options for these are ignored. `watchdogMilliseconds` still has a thread of its own.
+    bool hostThreads = false;
 };
 
 }  // namespace weft

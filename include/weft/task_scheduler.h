@@ -79,10 +79,24 @@ public:
     /// the scheduler did not start.
     Status Start() noexcept;
 
+    /// Runs worker `index` on the calling thread until the run ends, then returns Ok. For
+    /// SchedulerOptions::hostThreads.
+    ///
+    /// Each worker needs one call of RunWorker, on a thread of its own: after Start, one for each
+    /// of 0 to WorkerCount() - 1; while Run runs, from 1 on, because the caller of Run is worker 0.
+    /// A worker whose thread has not come yet runs nothing, and tasks that are pinned to it wait.
+    ///
+    /// Returns NotRunning without a report if the scheduler does not run, because it may end at any
+    /// time. Returns BadOption if hostThreads is false or there is no such worker. Returns
+    /// AlreadyRunning if another thread runs the worker, or the caller is a worker of this
+    /// scheduler. Both are reported (BadOption). Thread-safe.
+    Status RunWorker(uint32_t index) noexcept;
+
     /// Ends the run that Start began.
     ///
     /// Returns when no task is pending, no other thread waits in a call, and every attached thread
-    /// has detached. Must not be called by a task or an attached thread (WrongThread), or in
+    /// has detached. With SchedulerOptions::hostThreads every thread has then left RunWorker; and
+    /// if some worker has no thread, the caller of Stop runs it until the end. Must not be called by a task or an attached thread (WrongThread), or in
     /// onReport (InHook). Call it once for each Start (NotRunning).
     void Stop() noexcept;
 

@@ -430,6 +430,10 @@ typedef struct weft_options {
     /// order of all tasks. Needs `workers` = 0, and makes time virtual. Default: 0, the usual
     /// order.
     uint64_t order;
+    /// True: weft makes no threads for the workers. The program's threads run them with
+    /// weft_run_worker. weft does not change their names, nice values, time slices or CPUs. Default:
+    /// false.
+    bool hostThreads;
 } weft_options;
 
 /// Sets all fields to their defaults. `bytes`: sizeof(weft_options). Thread-safe. Needs no run.
@@ -471,10 +475,24 @@ WEFT_API weft_status weft_run(weft_scheduler *scheduler, weft_task_function func
 /// the scheduler did not start.
 WEFT_API weft_status weft_start(weft_scheduler *scheduler) WEFT_NOTHROW;
 
+/// Runs worker `index` on the calling thread until the run ends, then returns WEFT_STATUS_OK. For
+/// weft_options::hostThreads.
+///
+/// Each worker needs one call, on a thread of its own: after weft_start, one for each of 0 to
+/// weft_worker_count - 1; while weft_run runs, from 1 on, because its caller is worker 0. A worker
+/// whose thread has not come yet runs nothing, and tasks that are pinned to it wait.
+///
+/// Returns a weft_status: NOT_RUNNING without a report, if the scheduler does not run; BAD_OPTION
+/// if hostThreads is false or there is no such worker; ALREADY_RUNNING if another thread runs the
+/// worker, or the caller is a worker of this scheduler. Both are reported (BAD_OPTION).
+/// Thread-safe.
+WEFT_API weft_status weft_run_worker(weft_scheduler *scheduler, uint32_t index) WEFT_NOTHROW;
+
 /// Ends the run that weft_start began.
 ///
 /// Returns when no task is pending, no other thread waits in a call, and every attached thread has
-/// detached. Must not be called by a task or an attached thread (WRONG_THREAD), or in onReport
+/// detached. With weft_options::hostThreads every thread has then left weft_run_worker; and if some
+/// worker has no thread, the caller of weft_stop runs it until the end. Must not be called by a task or an attached thread (WRONG_THREAD), or in onReport
 /// (IN_HOOK). Call it once for each weft_start (NOT_RUNNING).
 WEFT_API void weft_stop(weft_scheduler *scheduler) WEFT_NOTHROW;
 

@@ -67,6 +67,7 @@ weft_options DefaultOptions() noexcept {
     options.agingMilliseconds = from.agingMilliseconds;
     options.watchdogMilliseconds = from.watchdogMilliseconds;
     options.order = from.order;
+    options.hostThreads = from.hostThreads;
     return options;
 }
 
@@ -103,6 +104,7 @@ SchedulerOptions ToOptions(const weft_options &from) noexcept {
     options.lockHolders = from.lockHolders;
     options.migrateAfterWait = from.migrateAfterWait;
     options.order = from.order;
+    options.hostThreads = from.hostThreads;
     return options;
 }
 
@@ -166,6 +168,10 @@ weft_status weft_start(weft_scheduler *scheduler) noexcept {
 }
 
 void weft_stop(weft_scheduler *scheduler) noexcept { scheduler->Stop(); }
+
+weft_status weft_run_worker(weft_scheduler *scheduler, uint32_t index) noexcept {
+    return weft::internal::ToNumber(scheduler->RunWorker(index));
+}
 
 weft_status weft_attach_thread(weft_scheduler *scheduler) noexcept {
     return weft::internal::ToNumber(scheduler->AttachThread());

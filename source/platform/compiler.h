@@ -3,6 +3,12 @@
 
 #include <cstdint>
 
+// The calls of Linux may be used. WEFT_PTHREAD builds weft for Linux as for a system that has only
+// the calls of POSIX.
+#if defined(__linux__) && !defined(WEFT_PTHREAD)
+#define WEFT_LINUX 1
+#endif
+
 #if defined(_MSC_VER) && !defined(__clang__)
 #include <intrin.h>
 #endif

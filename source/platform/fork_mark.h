@@ -2,6 +2,8 @@
 // system wipes on fork. It needs no pthread_atfork and no other process-wide state.
 #pragma once
 
+#include "platform/compiler.h"
+
 namespace weft::env {
 
 /// Keeps a pointer that is null in child processes. Reading it costs no system call.
@@ -27,5 +29,10 @@ private:
     void *m_value = nullptr;
     void **m_place = &m_value;
 };
+
+#if !defined(WEFT_LINUX)
+inline void ForkMark::Acquire(void *value) noexcept { m_value = value; }
+inline void ForkMark::Release() noexcept { m_value = nullptr; }
+#endif
 
 }  // namespace weft::env

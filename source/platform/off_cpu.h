@@ -7,6 +7,8 @@
 // rseq(2). On other systems the time is always 0.
 #pragma once
 
+#include "platform/compiler.h"
+
 #include <cstdint>
 
 namespace weft::env {
@@ -31,5 +33,16 @@ private:
     volatile const uint64_t *m_word = &kNotBegun;
     uint64_t m_off = 0;  // time off the processor until the last call, plus a constant
 };
+
+#if !defined(WEFT_LINUX)
+inline void OffCpuWatch::Begin() noexcept {
+    static constexpr uint64_t kNever = 1;
+    m_word = &kNever;
+}
+inline uint64_t OffCpuWatch::TakeLost() noexcept {
+    Begin();
+    return 0;
+}
+#endif
 
 }  // namespace weft::env

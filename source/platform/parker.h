@@ -24,6 +24,11 @@ public:
 
 private:
     bool ParkOrGiveUp(const uint64_t *deadline) noexcept;  // null: no deadline
+    // Sleeps while `word` has this value, until Wake or the deadline. May return earlier.
+    static void SleepWhile(std::atomic<uint32_t> &word, uint32_t value,
+                           const uint64_t *deadline) noexcept;
+    // Wakes the thread that sleeps on `word`. The word may be gone.
+    static void Wake(std::atomic<uint32_t> &word) noexcept;
     std::atomic<uint32_t> m_state{0};
     std::atomic<int32_t> m_wakersCpu{-1};
 };

@@ -26,6 +26,7 @@ constexpr size_t kMinGuardBytes = 64 << 10;
 constexpr size_t kMinGuardBytes = 4 << 10;
 #endif
 
+#if defined(__linux__)
 // A kernel that accepts an unknown advice accepts all advice and follows none. qemu's user
 // emulation does this: it reports success for a guard that it has not set.
 bool IsAdviceFollowed() noexcept {
@@ -33,10 +34,13 @@ bool IsAdviceFollowed() noexcept {
     static const bool isFollowed = madvise(nullptr, 0, kNonsense) != 0;
     return isFollowed;
 }
+#endif
 
 // Makes the pages inaccessible.
 bool Guard(char *pages, size_t bytes) noexcept {
+#if defined(__linux__)
     if (IsAdviceFollowed() && madvise(pages, bytes, kMadviseGuardInstall) == 0) return true;
+#endif
     return mprotect(pages, bytes, PROT_NONE) == 0;
 }
 
@@ -50,7 +54,9 @@ char *Map(size_t bytes) noexcept {
 // needed. MADV_GUARD_REMOVE also succeeds if the guard was set by mprotect, for example because the
 // page is locked in memory and MADV_GUARD_INSTALL refused it.
 void RemoveGuard(char *pages, size_t bytes) noexcept {
+#if defined(__linux__)
     madvise(pages, bytes, kMadviseGuardRemove);
+#endif
     mprotect(pages, bytes, PROT_READ | PROT_WRITE);
 }
 
@@ -70,8 +76,10 @@ Status StackMemory::Acquire(size_t count, size_t stackBytes, const MemoryHooks *
     m_base =
         hooks != nullptr ? static_cast<char *>(CallReserveStacks(*hooks, m_bytes)) : Map(m_bytes);
     if (m_base == nullptr) return Status::OutOfMemory;
+#if defined(__linux__)
     // A huge page would take 2 MiB for a stack that uses 4 KiB. A failure does no harm.
     madvise(m_base, m_bytes, MADV_NOHUGEPAGE);
+#endif
 
     for (size_t i = 0; i <= count; ++i) {
         if (!Guard(m_base + i * stride, m_guardBytes)) {

@@ -1,7 +1,6 @@
-// Threads with pthreads; CPUs and time slices with the calls of Linux.
+// CPUs, priorities and time slices of threads, with the calls of Linux.
 #include "platform/thread.h"
 
-#include <climits>
 #include <cstdio>
 
 #include <pthread.h>
@@ -12,30 +11,6 @@
 #include <unistd.h>
 
 namespace weft::env {
-
-void *Thread::Main(void *self) noexcept {
-    Thread *thread = static_cast<Thread *>(self);
-    thread->m_entry(thread->m_arg);
-    return nullptr;
-}
-
-bool Thread::Start(void (*entry)(void *), void *arg, size_t stackBytes) noexcept {
-    static_assert(sizeof(pthread_t) <= sizeof(m_handle), "the handle must fit");
-    m_entry = entry;
-    m_arg = arg;
-    pthread_attr_t attributes;
-    if (pthread_attr_init(&attributes) != 0) return false;
-    pthread_t handle{};
-    const size_t least = static_cast<size_t>(PTHREAD_STACK_MIN);  // 128 KiB on aarch64
-    const bool started =
-        pthread_attr_setstacksize(&attributes, stackBytes > least ? stackBytes : least) == 0 &&
-        pthread_create(&handle, &attributes, Main, this) == 0;
-    pthread_attr_destroy(&attributes);
-    m_handle = static_cast<uintptr_t>(handle);
-    return started;
-}
-
-void Thread::Join() noexcept { pthread_join(static_cast<pthread_t>(m_handle), nullptr); }
 
 namespace {
 
@@ -166,14 +141,6 @@ void MoveBehindCpu(int32_t cpu, uint32_t n) noexcept {
     CPU_ZERO(&one);
     CPU_SET(static_cast<size_t>(cpu), &one);
     if (sched_setaffinity(0, sizeof one, &one) == 0) sched_setaffinity(0, sizeof all, &all);
-}
-
-void YieldThread() noexcept { sched_yield(); }
-
-void NapThread() noexcept {
-    const timespec duration{0, 50'000};
-    // a signal may end it early: the caller checks again in any case
-    nanosleep(&duration, nullptr);
 }
 
 }  // namespace weft::env

@@ -403,7 +403,7 @@ TEST_CASE("blocking threads: no hook is called if the system refuses the thread"
     CHECK(record.stops == 0);
 }
 
-#if defined(__linux__)
+#if defined(WEFT_LINUX)
 
 namespace {
 

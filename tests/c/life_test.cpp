@@ -124,6 +124,7 @@ TEST_CASE("C: each option arrives, and has the default of the C++ interface", "[
         CHECK(read.migrateAfterWait == expected.migrateAfterWait);
         CHECK(read.order == expected.order);
         CHECK(read.stackMeter == nullptr);
+        CHECK(read.hostThreads == expected.hostThreads);
         weft_destroy(scheduler);
     };
     isThat(options, weft::SchedulerOptions());
@@ -171,6 +172,7 @@ TEST_CASE("C: each option arrives, and has the default of the C++ interface", "[
     options.lockHolders = other.lockHolders = true;
     options.migrateAfterWait = other.migrateAfterWait = true;
     options.order = other.order = 17;
+    options.hostThreads = other.hostThreads = true;
     isThat(options, other);
     CHECK(memory.Allocations() == 1);  // the scheduler itself
     CHECK(memory.OutstandingBytes() == 0);

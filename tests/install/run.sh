@@ -151,7 +151,7 @@ under=()
 
 attempt "installed by CMake" install_with_cmake by-cmake
 attempt "installed by CMake, find_package" \
-    with_cmake find-cmake "find_package(weft 0.5 REQUIRED CONFIG)" -DCMAKE_PREFIX_PATH="$work/by-cmake"
+    with_cmake find-cmake "find_package(weft 0.6 REQUIRED CONFIG)" -DCMAKE_PREFIX_PATH="$work/by-cmake"
 attempt "installed by CMake, pkg-config" with_pkg_config by-cmake
 attempt "installed by CMake, shared" install_with_cmake by-cmake-shared -DBUILD_SHARED_LIBS=ON
 attempt "installed by CMake, shared, find_package" \

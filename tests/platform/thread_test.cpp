@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <thread>
 
-#if !defined(_WIN32)
+#if defined(WEFT_LINUX)
 #include <sched.h>
 #endif
 
@@ -46,7 +46,7 @@ TEST_CASE("thread: UsableCpus is at least one", "[thread]") {
     CHECK(env::UsableCpus() <= std::max(1u, std::thread::hardware_concurrency()));
 }
 
-#if !defined(_WIN32)
+#if defined(WEFT_LINUX)
 TEST_CASE("thread: it moves to another CPU, and keeps its CPU set", "[thread]") {
     const auto set = [] {
         cpu_set_t cpus;

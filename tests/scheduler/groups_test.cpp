@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#if defined(__linux__)
+#if defined(WEFT_LINUX)
 #include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -1282,7 +1282,7 @@ TEST_CASE("groups: trace hooks and reports name tasks of groups as usual", "[gro
     }
 }
 
-#if defined(__linux__)
+#if defined(WEFT_LINUX)
 
 namespace {
 

@@ -1,6 +1,7 @@
 // Names, CPUs, nice values and slices of the threads that weft makes.
 #include "platform/thread.h"
 
+#include "platform/compiler.h"
 #include "support/child_process.h"
 #include "support/scheduler_run.h"
 #include "support/spin.h"
@@ -13,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#if !defined(_WIN32)
+#if defined(WEFT_LINUX)
 #include "support/thread_cpus.h"
 
 #include <pthread.h>
@@ -27,7 +28,7 @@
 
 using namespace weft;
 
-#if !defined(_WIN32)  // for Windows: platform/thread_test_windows.cpp
+#if defined(WEFT_LINUX)  // for Windows: platform/thread_test_windows.cpp
 
 namespace {
 

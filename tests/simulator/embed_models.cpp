@@ -88,6 +88,53 @@ void Attached() {
     Check(posted.IsZero(), "a pinned task was lost");
 }
 
+// Threads of the host run the workers. They come before or after tasks are submitted and pinned to
+// them. The last one may come only when Stop has begun: then Stop may run its worker. No task may be
+// lost, and no thread may leave its worker before all tasks have ended.
+void HostWorkers() {
+    uint32_t ran = 0, elsewhere = 0;
+    const uint32_t workers = 1 + Random(3), last = workers - 1;
+    const bool late = workers != 1 && Random(2) != 0;
+    TaskOptions there;
+    there.worker = late ? 0 : last;
+    SchedulerOptions options = Options(workers, 2 + Random(2), 1);
+    options.hostThreads = true;
+    TaskScheduler scheduler(options);
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    const auto workOn = [&](uint32_t index) {
+        return [&, index] {
+            const Status status = scheduler.RunWorker(index);
+            // the others may come too late
+            Check(status == Status::Ok || index != there.worker, "RunWorker failed");
+            Check(ran == 3, "a thread left its worker before all tasks had ended");
+        };
+    };
+    HostThread<decltype(workOn(0))> threads[3] = {HostThread(workOn(0)), HostThread(workOn(1)),
+                                                  HostThread(workOn(2))};
+    auto leaf = [&](TaskScheduler *) { ++ran; };
+    auto pinned = [&](TaskScheduler *running) {
+        if (running->CurrentWorker() != there.worker) ++elsewhere;
+        ++ran;
+    };
+    const Task tasks[2] = {MakeTask(leaf), MakeTask(leaf)}, pin = MakeTask(pinned);
+    HostThread poster([&] {
+        Counter counter;
+        scheduler.AddTask(pin, &counter, there);
+        scheduler.AddTasksAndWait(2, tasks);
+        scheduler.WaitForCounter(&counter);
+    });
+    poster.Start();
+    for (uint32_t i = 0; i < workers; ++i) {
+        if (i != last || !late) threads[i].Start();
+    }
+    poster.Join();
+    if (late) threads[last].Start();
+    scheduler.Stop();
+    for (uint32_t i = 0; i < workers; ++i) threads[i].Join();
+    Check(ran == 3, "a task was lost");
+    Check(elsewhere == 0, "a pinned task ran on another worker");
+}
+
 // Tasks that are pinned to different workers wait for each other in a chain, with hardly more
 // fibers than tasks. Each must begin and resume on its own worker, and all must end.
 void Pinned() {
@@ -370,6 +417,7 @@ std::vector<Model> EmbedModels() {
         {"start_fails", "the system refuses a thread", StartFails},
         {"start_stop", "two threads submit and wait between Start and Stop", StartStop},
         {"attached", "an attached thread, and a thread that posts to it", Attached},
+        {"host_workers", "threads of the host run the workers, and one comes late", HostWorkers},
         {"pinned", "pinned tasks that wait for each other", Pinned},
         {"low_limit", "Low tasks that one worker may run", LowLimit},
         {"active_workers", "workers become inactive and active again", ActiveWorkers},

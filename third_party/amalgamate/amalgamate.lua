@@ -11,7 +11,8 @@ local folder = "build/amalgamated/"
 local systems = {
     _windows = "defined(_WIN32)",
     _posix = "!defined(_WIN32)",
-    _linux = "defined(__linux__)",
+    _linux = "defined(WEFT_LINUX)",
+    _pthread = "!defined(WEFT_LINUX) && !defined(_WIN32)",
 }
 
 local function find(name)

@@ -4,6 +4,7 @@
 #include "scheduler/api/api_checks.h"
 #include "scheduler/run/attach.h"
 #include "scheduler/run/lifecycle.h"
+#include "scheduler/run/worker_thread.h"
 #include "scheduler/state/check_options.h"
 #include "scheduler/state/scheduler.h"
 #include "weft/task_scheduler.h"
@@ -115,6 +116,50 @@ Status TaskScheduler::Start() noexcept {
     EntryGate::StateOf(*this).life.store(status == Status::Ok ? Life::Started : Life::Idle,
                                          kRelease);
     return status;
+}
+
+namespace {
+
+// Reports why the calling thread did not get a worker. Returns what RunWorker returns.
+Status ReportNotTaken(const TaskScheduler &taskScheduler, const Taken &taken,
+                      uint32_t index) noexcept {
+    const SchedulerOptions &options = EntryGate::OptionsOf(taskScheduler);
+    if (!taken.isRunning) return Status::NotRunning;
+    if (taken.isForked) {
+        ReportForked(options, "RunWorker");
+        return Status::NotRunning;
+    }
+    if (!options.hostThreads) {
+        ReportMistake(options, ReportCode::BadOption, "Set SchedulerOptions::hostThreads.",
+                      "RunWorker: the workers are threads of weft");
+        return Status::BadOption;
+    }
+    if (index >= taken.workers) {
+        ReportMistake(options, ReportCode::BadOption, "Give an index below WorkerCount().",
+                      "RunWorker: the index is %u, and there are %u workers", index, taken.workers);
+        return Status::BadOption;
+    }
+    if (!taken.isEnding) {
+        ReportMistake(options, ReportCode::BadOption, "Let one thread run each worker.",
+                      "RunWorker: another thread runs worker %u", index);
+    }
+    return Status::AlreadyRunning;
+}
+
+}  // namespace
+
+Status TaskScheduler::RunWorker(uint32_t index) noexcept {
+    if (IsRefusedHere(*this, "RunWorker")) return Status::NotRunning;
+    if (IsWorkerOf(*this)) {
+        ReportMistake(EntryGate::OptionsOf(*this), ReportCode::BadOption,
+                      "Call it on a thread of its own for each worker.",
+                      "RunWorker was called by a task or an attached thread");
+        return Status::AlreadyRunning;
+    }
+    const Taken taken = TakeWorker(*this, index, index + 1);
+    if (taken.worker == nullptr) return ReportNotTaken(*this, taken, index);
+    HostThread(*taken.worker);
+    return Status::Ok;
 }
 
 void TaskScheduler::Stop() noexcept { StopBy(*this, "Stop"); }

@@ -226,7 +226,9 @@ void Watch(Scheduler &scheduler, Worker *worker) noexcept {
 // `attached`, counts that thread.
 bool AllAsleep(const Scheduler &scheduler) noexcept {
     const uint64_t snapshot = scheduler.idle.Snapshot();
-    return IdleSet::AllAsleep(snapshot, scheduler.workerCount + scheduler.attached.Value());
+    // seq_cst: a thread takes its worker, too, before it announces that it sleeps
+    const uint32_t workers = scheduler.workerCount - scheduler.absent.load(kSeqCst);
+    return IdleSet::AllAsleep(snapshot, workers + scheduler.attached.Value());
 }
 
 namespace {

@@ -17,6 +17,7 @@
 #include "scheduler/run/search.h"
 #include "scheduler/run/watchdog.h"
 #include "scheduler/run/worker_loop.h"
+#include "scheduler/run/worker_thread.h"
 #include "scheduler/state/entry_gate.h"
 #include "scheduler/state/reporting.h"
 #include "scheduler/state/scheduler.h"
@@ -61,82 +62,6 @@ void EndFibers(Scheduler &scheduler) noexcept {
     scheduler.ending = nullptr;
 }
 
-// A set of CPUs, as bits. `cpus` is null if there is none.
-struct Mask {
-    const uint64_t *cpus = nullptr;
-    uint32_t words = 0;
-};
-
-// Returns the worker's CPUs. None if only Affinity::Kind decides.
-Mask MaskOf(const Worker &worker) noexcept {
-    const WorkerGroup &group = worker.scheduler->groups[worker.group];
-    if (group.cpus != nullptr) return {group.cpus, group.cpuWords};
-    const Affinity &affinity = worker.scheduler->options.affinity;
-    if (affinity.kind != Affinity::Kind::Explicit) return {};
-    return {affinity.masks + worker.index * affinity.maskWords, affinity.maskWords};
-}
-
-// Names and places the calling thread. If the system refuses something, reports that and continues
-// without it.
-void SetUpThread(const Worker &worker) noexcept {
-    const SchedulerOptions &options = worker.scheduler->options;
-    const WorkerGroup &group = worker.scheduler->groups[worker.group];
-    const char *const name = group.name != nullptr ? group.name : options.threadName;
-    if (name != nullptr) env::NameThread(name, worker.index);
-    const int nice = static_cast<int>(options.threadNice + group.nice);
-    if (nice != 0 && !env::AddNice(nice)) {
-        ReportMistake(
-            options, ReportCode::BadOption, "Give values that this user may set.",
-            "SchedulerOptions::threadNice, WorkerGroup::nice: the system refused %d for worker %u",
-            nice, worker.index);
-    }
-    env::SetPreciseSleep();
-    if (options.threadSliceMicroseconds != 0) env::SetSlice(options.threadSliceMicroseconds);
-    if (group.cpus == nullptr && options.affinity.kind == Affinity::Kind::None) {
-        // Otherwise two threads may begin on one CPU, and the system takes up to 10 ms to move one
-        // of them. With Run, worker 0 is the caller itself.
-        const bool isRun = worker.scheduler->main.function != nullptr;
-        return env::MoveBehindCpu(worker.scheduler->startCpu, worker.index + (isRun ? 0 : 1));
-    }
-    const Mask mask = MaskOf(worker);
-    if (mask.cpus != nullptr ? !env::BindThread(mask.cpus, mask.words)
-                             : !env::BindThreadToNth(worker.index)) {
-        ReportMistake(options, ReportCode::BadOption,
-                      "Give masks with a CPU that this process may use.",
-                      "SchedulerOptions::affinity, WorkerGroup::cpus: none of the CPUs for worker "
-                      "%u may be used",
-                      worker.index);
-    }
-}
-
-// Calls a hook on the worker's thread. The worker is set up before, so that calls that a hook must
-// not make are noticed.
-void CallThreadHook(Worker *worker, void (*hook)(uint32_t, void *)) noexcept {
-    if (hook == nullptr) return;
-    worker->threadFiber.worker = worker;
-    worker->current = &worker->threadFiber;
-    worker->inHook = worker->mustNotSubmit = true;
-    env::SetThreadSlot(worker);
-    hook(worker->index, worker->scheduler->options.threads.user);
-    env::SetThreadSlot(nullptr);
-    worker->inHook = worker->mustNotSubmit = false;
-}
-
-// What a thread of the scheduler does.
-void WorkerThread(void *arg) {
-    Worker *worker = static_cast<Worker *>(arg);
-    const ThreadHooks &hooks = worker->scheduler->options.threads;
-    race::ThreadBegan(worker);
-    // not all systems pass them on to new threads
-    SetFloatingPointControl(worker->scheduler->floatingPoint);
-    SetUpThread(*worker);
-    worker->signalStack.Set();
-    CallThreadHook(worker, hooks.onStart);
-    ThreadMain(worker, nullptr);
-    CallThreadHook(worker, hooks.onStop);
-    worker->signalStack.Reset();
-}
-
 // Runs the main task of Run, and then ends the run.
 void MainTask(TaskScheduler *taskScheduler, void *arg) {
     // also if the task throws
@@ -177,18 +102,22 @@ void ReportNoThread(const Scheduler &scheduler, uint32_t next, bool isWatchdog) 
     }
 }
 
-// Starts the threads of the workers from `first` on. If one does not start, ends those that did,
-// reports it, and returns false.
+// Starts the threads of the workers from `first` on, if the host does not provide them. If one does
+// not start, ends those that did, reports it, and returns false.
 bool StartThreads(Scheduler &scheduler, uint32_t first) noexcept {
+    const bool hosted = scheduler.options.hostThreads;
+    const uint32_t end = hosted ? first : scheduler.workerCount;
+    // relaxed: no other thread knows the scheduler yet
+    scheduler.absent.store(scheduler.workerCount - end, kRelaxed);
     scheduler.startCpu = scheduler.workerCount <= env::UsableCpus() ? env::CurrentCpu() : -1;
     uint32_t next = first;
     const bool watches = StartWatchdog(scheduler);
-    while (watches && next < scheduler.workerCount) {
+    while (watches && next < end) {
         Worker &worker = scheduler.workers[next];
         if (!worker.thread.Start(WorkerThread, &worker, scheduler.options.threadStackBytes)) break;
         ++next;
     }
-    if (watches && next == scheduler.workerCount) return true;
+    if (watches && next == end) return true;
     const uint32_t refused = next;
     scheduler.stopping.store(true, kSeqCst);  // [order]
     WakeAll(scheduler, nullptr);
@@ -203,7 +132,11 @@ bool StartThreads(Scheduler &scheduler, uint32_t first) noexcept {
 
 // Joins the threads of the workers from `first` on, and ends all fibers.
 void JoinThreads(Scheduler &scheduler, uint32_t first) noexcept {
-    for (uint32_t i = first; i < scheduler.workerCount; ++i) scheduler.workers[i].thread.Join();
+    if (scheduler.options.hostThreads) {
+        AwaitHostThreads(scheduler, first);
+    } else {
+        for (uint32_t i = first; i < scheduler.workerCount; ++i) scheduler.workers[i].thread.Join();
+    }
     EndWatchdog(scheduler);
     WEFT_INVARIANT(scheduler, PendingTasks(scheduler) == 0 || scheduler.order.isGivenUp,
                    "a submitted task runs exactly once");
@@ -234,6 +167,7 @@ Status RunScheduler(TaskScheduler &taskScheduler, const Task &main,
     if (scheduler == nullptr) return status;
     scheduler->main = main;
     Fiber *first = PrepareMain(*scheduler, mainOptions);
+    scheduler->workers[0].hasThread.store(true, kRelaxed);  // no other thread exists yet
     void *const outer = env::ThreadSlot();  // the caller may be a task of another scheduler
     scheduler->workers[0].outerSlot = outer;
     if (StartThreads(*scheduler, 1)) {
@@ -278,6 +212,9 @@ void StopScheduler(TaskScheduler &taskScheduler) noexcept {
         DrainWithoutWorkers(scheduler);
     } else {
         WakeForAny(scheduler, nullptr);
+        // The tasks that are left must run, even if the host has provided no thread at all.
+        const Taken taken = TakeWorker(taskScheduler, 0, scheduler.workerCount);
+        if (taken.worker != nullptr) HostThread(*taken.worker);
     }
     JoinThreads(scheduler, 0);
     race::SawAll(&scheduler);

@@ -241,6 +241,9 @@ struct Scheduler {
     alignas(kLineBytes) Order order;  // of SchedulerOptions::order
     // seldom used, so it stays behind everything that each task needs
     alignas(kLineBytes) SegmentPool<DeferredBatch, 13> batches;  // 262,144
+    // Workers that no thread runs, see run/worker_thread.h. 0 unless the host provides the threads.
+    env::Atomic<uint32_t> absent{0};
+    env::Parker hostThreadLeft;  // of the thread that waits for them at the end
 
     uint32_t FiberCount() const noexcept { return pool.Count(); }
     uint32_t AllFibers() const noexcept { return pool.Count() + (slotCount - workerCount); }

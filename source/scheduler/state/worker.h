@@ -251,8 +251,9 @@ struct alignas(kLineBytes) Worker {
     env::Thread thread;
     env::SignalStack signalStack;
     env::ExitCall exitCall;  // for an attached thread
-    // For an attached thread and the caller of Run: what env::ThreadSlot() was before.
+    // For threads of the host: what env::ThreadSlot() was before.
     void *outerSlot = nullptr;
+    env::Atomic<bool> hasThread{false};  // only with SchedulerOptions::hostThreads
 
     // Written by the owner, read by all. The numbers of tasks submitted and finished here. The sums
     // over all workers say whether tasks are pending.

@@ -1,0 +1,122 @@
+// A host with strict rules, such as a console engine has them: no exceptions, no RTTI, all threads
+// are made by the host, all memory comes from the host, and none is taken once the frames run.
+//
+//     samples/run.sh host_threads
+//
+// The build of weft for such a host has no exceptions and no RTTI: premake5 --no-exceptions.
+#include <weft/task_scheduler.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <new>
+#include <thread>
+
+#if defined(_WIN32)
+#include <windows.h>
+#else
+#include <sys/mman.h>
+#endif
+
+namespace {
+
+constexpr uint32_t kWorkers = 3, kFrames = 120, kJobs = 200;
+
+// The host's memory: one block for everything that weft allocates. Stacks are pages of the system,
+// because weft protects a guard page below each of them.
+class Memory {
+public:
+    void AttachTo(weft::MemoryHooks &hooks) noexcept {
+        hooks.user = this;
+        hooks.allocate = [](size_t bytes, size_t alignment, void *user) {
+            return static_cast<Memory *>(user)->Allocate(bytes, alignment);
+        };
+        hooks.release = [](void *, size_t, size_t, void *) {};  // the block goes as a whole
+        hooks.reserveStacks = [](size_t bytes, void *user) {
+            static_cast<Memory *>(user)->m_stackBytes += bytes;
+            return Pages(bytes);
+        };
+        hooks.releaseStacks = [](void *memory, size_t bytes, void *) { FreePages(memory, bytes); };
+    }
+    size_t Used() const noexcept { return m_used.load(); }
+    size_t StackBytes() const noexcept { return m_stackBytes; }
+
+private:
+    // Any thread may call it.
+    void *Allocate(size_t bytes, size_t alignment) noexcept {
+        size_t used = m_used.load(), begin;
+        do {
+            begin = (used + alignment - 1) / alignment * alignment;
+            if (begin + bytes > sizeof m_block) return nullptr;  // weft reports OutOfMemory
+        } while (!m_used.compare_exchange_weak(used, begin + bytes));
+        return m_block + begin;
+    }
+#if defined(_WIN32)
+    static void *Pages(size_t bytes) noexcept {
+        return VirtualAlloc(nullptr, bytes, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
+    }
+    static void FreePages(void *memory, size_t) noexcept { VirtualFree(memory, 0, MEM_RELEASE); }
+#else
+    static void *Pages(size_t bytes) noexcept {
+        void *const pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        return pages != MAP_FAILED ? pages : nullptr;
+    }
+    static void FreePages(void *memory, size_t bytes) noexcept { munmap(memory, bytes); }
+#endif
+
+    alignas(4096) unsigned char m_block[32 << 20];
+    std::atomic<size_t> m_used{0};
+    size_t m_stackBytes = 0;
+};
+
+Memory memory;
+
+struct Job {
+    uint32_t runs = 0;
+    static void Run(weft::TaskScheduler *, void *arg) { ++static_cast<Job *>(arg)->runs; }
+};
+
+Job jobs[kJobs];
+weft::Task tasks[kJobs];
+
+}  // namespace
+
+int main() {
+    weft::SchedulerOptions options;
+    options.workers = kWorkers;
+    options.hostThreads = true;
+    options.smallFibers = 64;
+    options.largeFibers = 8;
+    memory.AttachTo(options.memory);
+    static weft::TaskScheduler scheduler(options);
+    if (scheduler.Start() != weft::Status::Ok) return 1;
+
+    // The host makes the threads, and chooses their names, stacks, CPUs and priorities.
+    static weft::Status results[kWorkers];
+    std::thread threads[kWorkers];
+    for (uint32_t i = 0; i < kWorkers; ++i)
+        threads[i] = std::thread([i] { results[i] = scheduler.RunWorker(i); });
+    if (scheduler.AttachThread() != weft::Status::Ok) return 1;
+
+    for (uint32_t i = 0; i < kJobs; ++i) tasks[i] = {Job::Run, &jobs[i]};
+    scheduler.AddTasksAndWait(kJobs, tasks);  // the first frame may still take memory
+    const size_t usedAtStart = memory.Used();
+    for (uint32_t frame = 1; frame < kFrames; ++frame) scheduler.AddTasksAndWait(kJobs, tasks);
+    const size_t usedAtEnd = memory.Used();
+
+    scheduler.DetachThread();
+    scheduler.Stop();  // the threads leave RunWorker
+    bool right = usedAtEnd == usedAtStart;
+    for (uint32_t i = 0; i < kWorkers; ++i) {
+        threads[i].join();
+        right = right && results[i] == weft::Status::Ok;
+    }
+    for (const Job &job : jobs) right = right && job.runs == kFrames;
+    std::printf("%u frames of %u jobs on %u threads of the host\n", kFrames, kJobs, kWorkers);
+    std::printf("memory: %zu KiB, stacks: %zu KiB (of address space)\n", usedAtStart >> 10,
+                memory.StackBytes() >> 10);
+    std::printf("taken while the frames ran: %zu bytes: %s\n", usedAtEnd - usedAtStart,
+                right ? "right" : "WRONG");
+    return right ? 0 : 1;
+}
