@@ -374,11 +374,18 @@ TEST_CASE("waits with deadlines are not reported as stalled", "[time]") {
     const SchedulerOptions options = test::Options(2);
     const milliseconds longer(4 * options.stallMilliseconds);
     test::Runner runner(options);
-    Counter never(1);
+    Counter never(1), later(1), done;
     bool inTime = true;
+    // nobody but the sleeping task can continue this one
+    test::Batch waits(1, [&](TaskScheduler &scheduler, uint32_t) {
+        scheduler.WaitForCounter(&later);
+    });
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        scheduler.AddTask(waits[0], &done);
         SleepFor(scheduler, longer);
         inTime = WaitForCounterFor(scheduler, &never, longer);
+        scheduler.DecrementCounter(&later);
+        scheduler.WaitForCounter(&done);
     }) == Status::Ok);
     CHECK_FALSE(inTime);
     CHECK(runner.log.Text() == "");

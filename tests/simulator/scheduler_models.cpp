@@ -352,6 +352,31 @@ void Fused() {
     Check(done == 13, "a task was lost or run twice");
 }
 
+// A task of a batch blocks its thread until all others have run. The worker may have claimed some of
+// them, and the other worker may sleep. After PrepareToBlock it must be woken for them.
+void BlocksInBatch() {
+    constexpr uint32_t kTasks = 8;
+    uint32_t begun = 0, ended = 0;
+    weft::env::Parker parker;
+    const uint32_t blocks = 2 + Random(3);  // the task that begins after so many others
+    auto task = [&](TaskScheduler *scheduler) {
+        if (begun++ == blocks) {
+            scheduler->PrepareToBlock();
+            parker.Park();
+            Check(ended == kTasks - 1, "a task continues before the others have ended");
+        } else if (++ended == kTasks - 1) {
+            parker.Unpark();
+        }
+    };
+    std::vector<Task> tasks(kTasks, MakeTask(task));
+    RunMain(Options(2, 4, 1), [&](TaskScheduler *scheduler) {
+        Counter counter;
+        scheduler->AddTasks(kTasks, tasks.data(), &counter);
+        scheduler->WaitForCounter(&counter);
+    });
+    Check(begun == kTasks, "a task was lost or run twice");
+}
+
 // Closures are submitted by tasks, by closures that wait, and by an external thread. Each must be
 // called once and destroyed once, must see what was written before its submission, and must be
 // destroyed before its counter is lowered.
@@ -434,6 +459,8 @@ std::vector<Model> SchedulerModels() {
          "a task switches to another one, which needs it to continue on another worker",
          LeftForReady},
         {"slices", "slices, claims, a wait for a later task of the slice", Slices},
+        {"batch_blocks", "a task of a batch blocks its thread until the others have run",
+         BlocksInBatch},
         {"pool_empty", "fewer fibers than waiting tasks", OutOfSmallFibers},
         {"rescue_climbs", "a chain of waits that needs the room of all fibers",
          DescendWithFewFibers},

@@ -277,6 +277,39 @@ void HigherGetsStack() {
     });
 }
 
+// Of two small fibers one waits, and the other one runs the task that submits the task for which the
+// first one waits. The restricted worker has no fiber, and finds both. It must not continue the
+// first fiber with the task, because its wait allows only High tasks.
+void HigherHandsNothing() {
+    Counter waits(1), comes(1), event(1);
+    uint32_t restricted = kNowhere;
+    const auto check = [&](TaskScheduler *scheduler) {
+        Check(scheduler->CurrentWorker() != restricted,
+              "a wait with HighOnly ran a task of normal priority");
+    };
+    auto leaf = [&](TaskScheduler *scheduler) { check(scheduler); };
+    auto waiter = [&](TaskScheduler *scheduler) {
+        scheduler->DecrementCounter(&waits);
+        scheduler->WaitForCounter(&comes);
+        check(scheduler);
+        scheduler->DecrementCounter(&event);
+    };
+    auto submits = [&](TaskScheduler *scheduler) {
+        while (restricted == kNowhere) weft::env::Pause();
+        scheduler->AddTask(MakeTask(leaf), &comes);
+        scheduler->DecrementCounter(&comes);
+        for (uint32_t i = Random(300); i != 0; --i) weft::env::Pause();
+    };
+    RunMain(Options(2, 2, 1), [&](TaskScheduler *scheduler) {
+        scheduler->AddTask(MakeTask(waiter));
+        scheduler->WaitForCounter(&waits);
+        scheduler->AddTask(MakeTask(submits));
+        restricted = scheduler->CurrentWorker();
+        scheduler->WaitForCounter(&event, Meanwhile::HighOnly);
+        restricted = kNowhere;
+    });
+}
+
 // A restricted worker has no fiber. It is woken for a task of the other worker, which it must not
 // begin. But it takes the task for a moment, to check whether a fiber waits for it (Rescue). Just
 // then the other worker ends what it runs, finds nothing, frees its fiber and goes to sleep. It
@@ -464,6 +497,8 @@ std::vector<Model> WaitModels() {
          HigherOnly},
         {"restrict_wakes", "a High task that only the restricted worker can run", HigherWakes},
         {"restrict_stack", "the same, but at first no fiber is free for it", HigherGetsStack},
+        {"restrict_hands", "it has no fiber, and finds a waiter for a task that it must not begin",
+         HigherHandsNothing},
         {"restrict_holds",
          "a restricted worker without a fiber holds a task while another one goes to sleep",
          HigherRescueHolds},
