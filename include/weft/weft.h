@@ -431,8 +431,8 @@ typedef struct weft_options {
     /// order.
     uint64_t order;
     /// True: weft makes no threads for the workers. The program's threads run them with
-    /// weft_run_worker. weft does not change their names, nice values, time slices or CPUs. Default:
-    /// false.
+    /// weft_run_worker. weft does not change their names, nice values, time slices or CPUs.
+    /// Default: false.
     bool hostThreads;
 } weft_options;
 
@@ -492,8 +492,9 @@ WEFT_API weft_status weft_run_worker(weft_scheduler *scheduler, uint32_t index) 
 ///
 /// Returns when no task is pending, no other thread waits in a call, and every attached thread has
 /// detached. With weft_options::hostThreads every thread has then left weft_run_worker; and if some
-/// worker has no thread, the caller of weft_stop runs it until the end. Must not be called by a task or an attached thread (WRONG_THREAD), or in onReport
-/// (IN_HOOK). Call it once for each weft_start (NOT_RUNNING).
+/// worker has no thread, the caller of weft_stop runs it until the end. Must not be called by a
+/// task or an attached thread (WRONG_THREAD), or in onReport (IN_HOOK). Call it once for each
+/// weft_start (NOT_RUNNING).
 WEFT_API void weft_stop(weft_scheduler *scheduler) WEFT_NOTHROW;
 
 /// Attaches the calling thread: from now on it runs tasks while it waits or yields.

@@ -1,5 +1,5 @@
-// The rest of thread.h where the system has only pthreads: no CPU masks, no time slices, and no nice
-// values of threads.
+// The rest of thread.h where the system has only pthreads: no CPU masks, no time slices, and no
+// nice values of threads.
 #include "platform/thread.h"
 
 #include <cstdio>

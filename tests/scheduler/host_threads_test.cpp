@@ -107,9 +107,8 @@ TEST_CASE("host threads: a task that is pinned to a worker waits for its thread"
     REQUIRE(runner.scheduler.Start() == Status::Ok);
     Workers first(runner.scheduler, 0, 1);
     uint32_t ranAs = kAnyWorker;
-    test::Batch pinned(1, [&](TaskScheduler &scheduler, uint32_t) {
-        ranAs = scheduler.CurrentWorker();
-    });
+    test::Batch pinned(
+        1, [&](TaskScheduler &scheduler, uint32_t) { ranAs = scheduler.CurrentWorker(); });
     Counter counter;
     runner.scheduler.AddTask(pinned[0], &counter, PinnedTo(1));
     test::Marks marks(50);
@@ -153,9 +152,8 @@ TEST_CASE("host threads: a stall is reported while a worker has no thread", "[ho
     Workers first(runner.scheduler, 0, 1);
     Counter never, done;
     runner.scheduler.IncrementCounter(&never);
-    test::Batch waits(1, [&](TaskScheduler &scheduler, uint32_t) {
-        scheduler.WaitForCounter(&never);
-    });
+    test::Batch waits(
+        1, [&](TaskScheduler &scheduler, uint32_t) { scheduler.WaitForCounter(&never); });
     runner.scheduler.AddTask(waits[0], &done);
     CHECK(test::SpinUntil([&] { return runner.log.CountOf(ReportCode::Stalled) != 0; }));
     runner.scheduler.DecrementCounter(&never);
@@ -186,7 +184,8 @@ TEST_CASE("host threads: hooks, control words and the caller's own state", "[hos
         result = runner.scheduler.RunWorker(0);
         after = internal::FloatingPointControl();
     });
-    test::Batch batch(1, [&](TaskScheduler &, uint32_t) { inTask = internal::FloatingPointControl(); });
+    test::Batch batch(
+        1, [&](TaskScheduler &, uint32_t) { inTask = internal::FloatingPointControl(); });
     runner.scheduler.AddTasksAndWait(1, batch.Tasks());
     runner.scheduler.Stop();
     thread.Join();
@@ -210,12 +209,12 @@ TEST_CASE("host threads: a task of another scheduler may run a worker", "[host_t
     Status result = Status::NotRunning;
     bool same = false;
     CHECK(outer.Run([&](TaskScheduler &scheduler) {
-              result = inner.scheduler.RunWorker(0);
-              same = TaskScheduler::Current() == &scheduler && scheduler.CurrentWorker() == 0;
-              test::Marks more(20);
-              scheduler.AddTasksAndWait(more.Count(), more.Tasks());
-              same = same && more.Wrong() == 0;
-          }) == Status::Ok);
+        result = inner.scheduler.RunWorker(0);
+        same = TaskScheduler::Current() == &scheduler && scheduler.CurrentWorker() == 0;
+        test::Marks more(20);
+        scheduler.AddTasksAndWait(more.Count(), more.Tasks());
+        same = same && more.Wrong() == 0;
+    }) == Status::Ok);
     stopper.Join();
     // Stop may have come first, and have taken the worker
     CHECK((result == Status::Ok || result == Status::NotRunning));

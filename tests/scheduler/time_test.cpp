@@ -377,9 +377,8 @@ TEST_CASE("waits with deadlines are not reported as stalled", "[time]") {
     Counter never(1), later(1), done;
     bool inTime = true;
     // nobody but the sleeping task can continue this one
-    test::Batch waits(1, [&](TaskScheduler &scheduler, uint32_t) {
-        scheduler.WaitForCounter(&later);
-    });
+    test::Batch waits(
+        1, [&](TaskScheduler &scheduler, uint32_t) { scheduler.WaitForCounter(&later); });
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         scheduler.AddTask(waits[0], &done);
         SleepFor(scheduler, longer);

@@ -89,8 +89,8 @@ void Attached() {
 }
 
 // Threads of the host run the workers. They come before or after tasks are submitted and pinned to
-// them. The last one may come only when Stop has begun: then Stop may run its worker. No task may be
-// lost, and no thread may leave its worker before all tasks have ended.
+// them. The last one may come only when Stop has begun: then Stop may run its worker. No task may
+// be lost, and no thread may leave its worker before all tasks have ended.
 void HostWorkers() {
     uint32_t ran = 0, elsewhere = 0;
     const uint32_t workers = 1 + Random(3), last = workers - 1;

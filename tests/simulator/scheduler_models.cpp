@@ -352,13 +352,13 @@ void Fused() {
     Check(done == 13, "a task was lost or run twice");
 }
 
-// A task of a batch blocks its thread until all others have run. The worker may have claimed some of
-// them, and the other worker may sleep. After PrepareToBlock it must be woken for them.
+// A task of a batch blocks its thread until all others have run. The worker may have claimed some
+// of them, and the other worker may sleep. After PrepareToBlock it must be woken for them.
 void BlocksInBatch() {
-    constexpr uint32_t kTasks = 8;
+    constexpr uint32_t kTasks = 32;  // so many that a worker claims several of them
     uint32_t begun = 0, ended = 0;
     weft::env::Parker parker;
-    const uint32_t blocks = 2 + Random(3);  // the task that begins after so many others
+    const uint32_t blocks = kTasks - 2 - Random(6);  // the task that begins after so many others
     auto task = [&](TaskScheduler *scheduler) {
         if (begun++ == blocks) {
             scheduler->PrepareToBlock();

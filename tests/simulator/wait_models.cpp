@@ -277,8 +277,8 @@ void HigherGetsStack() {
     });
 }
 
-// Of two small fibers one waits, and the other one runs the task that submits the task for which the
-// first one waits. The restricted worker has no fiber, and finds both. It must not continue the
+// Of two small fibers one waits, and the other one runs the task that submits the task for which
+// the first one waits. The restricted worker has no fiber, and finds both. It must not continue the
 // first fiber with the task, because its wait allows only High tasks.
 void HigherHandsNothing() {
     Counter waits(1), comes(1), event(1);
