@@ -44,9 +44,11 @@ public:
 private:
     // Any thread may call it.
     void *Allocate(size_t bytes, size_t alignment) noexcept {
+        const uintptr_t block = reinterpret_cast<uintptr_t>(m_block);
         size_t used = m_used.load(), begin;
         do {
-            begin = (used + alignment - 1) / alignment * alignment;
+            // the address must be aligned, not only the place in the block
+            begin = (block + used + alignment - 1) / alignment * alignment - block;
             if (begin + bytes > sizeof m_block) return nullptr;  // weft reports OutOfMemory
         } while (!m_used.compare_exchange_weak(used, begin + bytes));
         return m_block + begin;
@@ -65,7 +67,7 @@ private:
     static void FreePages(void *memory, size_t bytes) noexcept { munmap(memory, bytes); }
 #endif
 
-    alignas(4096) unsigned char m_block[32 << 20];
+    unsigned char m_block[32 << 20];
     std::atomic<size_t> m_used{0};
     size_t m_stackBytes = 0;
 };
