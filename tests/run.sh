@@ -12,7 +12,8 @@
 #                                   schedules of the simulator, and the checks of the documents
 #     tests/run.sh --extras         all of that, all unit tests in Asan and Tsan, too, and Debug,
 #                                   clang, Valgrind, the shared library, the library without
-#                                   exceptions, and programs that use an installed weft
+#                                   exceptions, programs that use an installed weft, packages,
+#                                   strict hosts, and the calls of POSIX alone
 #     WEFT_CONFIGS="Debug Tsan" tests/run.sh      unit_tests in these configurations only
 #
 # The script installs what it needs (third_party/setup.sh). Before each step it prints the number of
@@ -133,6 +134,9 @@ extras() {
     step : shared Release frame_loop
     step run_sample shared Release triangle_number
     step run "" Release install/run
+    step run "" Release packages
+    step run "" Release strict
+    step run "" Release posix
 }
 
 plan() {
