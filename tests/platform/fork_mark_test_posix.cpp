@@ -24,6 +24,8 @@
 
 using namespace weft;
 
+#if defined(WEFT_LINUX)  // other systems do not tell of a fork
+
 TEST_CASE("fork mark: set in children forked after Acquire, and in their children", "[fork_mark]") {
     env::ForkMark mark;
     CHECK(!mark.IsForked());  // the mark has not been acquired yet
@@ -380,3 +382,5 @@ TEST_CASE("report Forked: Stop and the destructor return in a child", "[fork_mar
         CHECK(test::Names(parent.output, "Stop") == stop);
     }
 }
+
+#endif
