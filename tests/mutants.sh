@@ -285,7 +285,7 @@ if { [ "$mode" = --full ] || [ -z "$mode" ]; } && [ -n "$(complaints)" ]; then
 fi
 cut -f 3 "$patches/index" | grep '^tests/mutants/' | xargs cp -t "$patches"
 
-rm -rf "$root"/taken "$root"/ok-*
+rm -rf "$root"/taken "$root"/*/took-* "$root"/ok-*
 mkdir "$root/taken"
 
 # Makes $work a copy of the tree. The copy and its build are kept. Only files that differ are
@@ -387,11 +387,12 @@ result() { # caught|survives|failed, text
 
 # Checks that the model that has failed in $work passes without the mutant.
 passes_without() {
-    local model case
+    local model case most=20000
+    [ -n "$mode" ] || most=2000  # those of a sample are caught soon
     model=$(sed -n 's/^\([a-z0-9_]*\) *FAILED after .*/\1/p' "$work/log")
     [ -n "$model" ] || return 0  # it did not end, or crashed
     patch -s -R -p1 -d "$work" < "$patch"
-    case="--model $model --schedules 20000"
+    case="--model $model --schedules $most"
     build && run
     local passed=$?
     patch -s -F0 -p1 -d "$work" < "$patch" > /dev/null
@@ -417,7 +418,9 @@ try() {
             ;;
     esac
 
+    # The simulator's program has many mutants in a sample, other programs have one or two.
     unity=
+    [ -n "$mode" ] || [ "$program" = simulator ] || unity=1
     ! grep -q '^+++ .*\.h$' "$patch" || unity=1
 
     # Without the patch the test has to pass. Patches with the same test share this run. A generated
@@ -474,13 +477,19 @@ try() {
     patch -s -R -p1 -d "$work" < "$patch"
 }
 
-# Each lane takes the next mutant that no other lane has taken.
+# Each lane takes the next mutant that no other lane has taken. In a sample, a lane takes all mutants
+# of the simulator or none, so that only one lane builds that.
 lane() { # number, names
+    local what
     work=$root/$1
     shift
     prepare
     for name in "$@"; do
-        ! mkdir "$root/taken/$name" 2> /dev/null || try
+        what=$name
+        [ -n "$mode" ] || [ "$(field program "$patches/$name.patch")" != simulator ] ||
+            what=simulator
+        if mkdir "$root/taken/$what" 2> /dev/null; then touch "$work/took-$what"; fi
+        [ ! -e "$work/took-$what" ] || try
     done
 }
 

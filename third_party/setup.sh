@@ -43,19 +43,23 @@ apt_update() {
 
 install_packages() {
     local missing
+    mkdir -p "$cache"
+    exec 9> "$cache/lock"  # one script at a time
+    flock 9
     missing=$(comm -23 <(printf '%s\n' "$@" | sort) <(installed "$@" | sort))
     if [ -z "$(installed 'libboost-context*-dev')" ]; then
         apt_update
         missing+=" $(apt-cache show libboost-context1.81-dev >/dev/null 2>&1 &&
             echo libboost-context1.81-dev || echo libboost-context-dev)"
     fi
-    [ -n "$missing" ] || return 0
+    [ -n "$missing" ] || { exec 9>&-; return 0; }
     apt_update
     # shellcheck disable=SC2086
     say installing $missing
     # shellcheck disable=SC2086
     as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 \
         install --no-install-recommends $missing >&2
+    exec 9>&-
 }
 
 # A folder $work that goes away with us.

@@ -52,8 +52,9 @@ namespace weft {
 struct MemoryHooks {
     void *user = nullptr;  ///< Passed to each of the functions.
 
-    /// Returns `bytes` bytes, aligned to `alignment` (a power of two), or null. Any thread may call
-    /// it, but not in the steady state.
+    /// Returns `bytes` bytes, aligned to `alignment` (a power of two), or null. Memory with a wrong
+    /// alignment is given back, and counts as null (OutOfMemory). Any thread may call it, but not
+    /// in the steady state.
     void *(*allocate)(size_t bytes, size_t alignment, void *user) = nullptr;
     /// Frees memory of `allocate`. `bytes` and `alignment` are those of the allocation.
     void (*release)(void *memory, size_t bytes, size_t alignment, void *user) = nullptr;
@@ -70,7 +71,8 @@ struct MemoryHooks {
     void (*releaseStacks)(void *memory, size_t bytes, void *user) = nullptr;
 };
 
-/// Functions that weft calls on each worker thread that it creates. They must not submit tasks.
+/// Functions that weft calls on each worker thread: those that it creates, and those that call
+/// RunWorker. They must not submit tasks.
 ///
 /// `worker` is the index of the worker.
 ///

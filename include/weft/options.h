@@ -114,7 +114,7 @@ struct SchedulerOptions {
     uint32_t threadSliceMicroseconds = 500;
     /// Functions that provide memory.
     MemoryHooks memory;
-    /// Functions that are called on each worker thread of weft.
+    /// Functions that are called on each worker thread.
     ThreadHooks threads;
     /// A function that is called with each event of tasks, fibers and workers.
     TraceHooks trace;
@@ -161,7 +161,8 @@ struct SchedulerOptions {
     StackMeter *stackMeter = nullptr;
     /// True: weft makes no threads for the workers. The host's threads run them with RunWorker.
     /// weft does not change the name, the nice value, the time slice or the CPUs of such a thread;
-    /// the options for these are ignored. `watchdogMilliseconds` still has a thread of its own.
+    /// the options for these are ignored. `watchdogMilliseconds` and BlockingCalls still make
+    /// threads.
     bool hostThreads = false;
 };
 

@@ -73,10 +73,10 @@ public:
 
     /// Creates threads and fibers and returns, for a host that keeps its main loop.
     ///
-    /// All workers are threads of weft. The caller is an external thread, and may attach. With
-    /// SchedulerOptions::workers = 0 there are no workers, and only one thread may be attached. It
-    /// runs the tasks while it waits, always in the same order. Returns a Status other than Ok if
-    /// the scheduler did not start.
+    /// Unless SchedulerOptions::hostThreads is set, weft makes the threads of all workers. The
+    /// caller is an external thread, and may attach. With `workers` = 0 there are no workers, and
+    /// only one thread may be attached. It runs the tasks while it waits, always in the same order.
+    /// Returns a Status other than Ok if the scheduler did not start.
     Status Start() noexcept;
 
     /// Runs worker `index` on the calling thread until the run ends, then returns Ok. For
@@ -84,7 +84,7 @@ public:
     ///
     /// Each worker needs one call of RunWorker, on a thread of its own: after Start, one for each
     /// of 0 to WorkerCount() - 1; while Run runs, from 1 on, because the caller of Run is worker 0.
-    /// A worker whose thread has not come yet runs nothing, and tasks that are pinned to it wait.
+    /// A worker without a thread runs no tasks, and tasks that are pinned to it wait.
     ///
     /// Returns NotRunning without a report if the scheduler does not run, because it may end at any
     /// time. Returns BadOption if hostThreads is false or there is no such worker. Returns

@@ -432,7 +432,7 @@ typedef struct weft_options {
     uint64_t order;
     /// True: weft makes no threads for the workers. The program's threads run them with
     /// weft_run_worker. weft does not change their names, nice values, time slices or CPUs.
-    /// Default: false.
+    /// `watchdogMilliseconds` still makes a thread. Default: false.
     bool hostThreads;
 } weft_options;
 
@@ -469,10 +469,10 @@ WEFT_API weft_status weft_run(weft_scheduler *scheduler, weft_task_function func
 
 /// Creates threads and fibers and returns, for a program that keeps its main loop.
 ///
-/// All workers are threads of weft. The caller is an external thread, and may attach. With
-/// weft_options::workers = 0 there are no workers, and only one thread may be attached. It runs the
-/// tasks while it waits, always in the same order. Returns a status other than WEFT_STATUS_OK if
-/// the scheduler did not start.
+/// Unless weft_options::hostThreads is set, weft makes the threads of all workers. The caller is an
+/// external thread, and may attach. With weft_options::workers = 0 there are no workers, and only
+/// one thread may be attached. It runs the tasks while it waits, always in the same order. Returns
+/// a status other than WEFT_STATUS_OK if the scheduler did not start.
 WEFT_API weft_status weft_start(weft_scheduler *scheduler) WEFT_NOTHROW;
 
 /// Runs worker `index` on the calling thread until the run ends, then returns WEFT_STATUS_OK. For
@@ -480,7 +480,7 @@ WEFT_API weft_status weft_start(weft_scheduler *scheduler) WEFT_NOTHROW;
 ///
 /// Each worker needs one call, on a thread of its own: after weft_start, one for each of 0 to
 /// weft_worker_count - 1; while weft_run runs, from 1 on, because its caller is worker 0. A worker
-/// whose thread has not come yet runs nothing, and tasks that are pinned to it wait.
+/// without a thread runs no tasks, and tasks that are pinned to it wait.
 ///
 /// Returns a weft_status: NOT_RUNNING without a report, if the scheduler does not run; BAD_OPTION
 /// if hostThreads is false or there is no such worker; ALREADY_RUNNING if another thread runs the

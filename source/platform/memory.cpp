@@ -1,6 +1,7 @@
 // The calls of the host's memory functions, or of operator new if there are none.
 #include "platform/memory.h"
 
+#include "platform/compiler.h"
 #include "platform/memory_hook.h"
 #include "platform/race_finder.h"
 
@@ -13,7 +14,10 @@ void *AllocateWith(const MemoryHooks &hooks, size_t bytes, size_t alignment) noe
     if (hooks.allocate == nullptr)
         return ::operator new(bytes, std::align_val_t(alignment), std::nothrow);
     const MemoryHookCall call;
-    return hooks.allocate(bytes, alignment, hooks.user);
+    void *const memory = hooks.allocate(bytes, alignment, hooks.user);
+    if (WEFT_LIKELY((reinterpret_cast<uintptr_t>(memory) & (alignment - 1)) == 0)) return memory;
+    hooks.release(memory, bytes, alignment, hooks.user);  // weft would write beside its objects
+    return nullptr;
 }
 
 void ReleaseWith(const MemoryHooks &hooks, void *memory, size_t bytes, size_t alignment) noexcept {

@@ -6,8 +6,8 @@
 
 namespace weft::env {
 
-/// One thread parks, any number of threads unpark. An Unpark before Park is kept. Several Unparks
-/// count as one.
+/// One thread, the owner, parks. Any number of threads unpark. An Unpark before Park is kept.
+/// Several Unparks count as one.
 class Parker {
 public:
     /// Sleeps until there is an Unpark, and consumes it. Only the owner may call this.
@@ -27,7 +27,7 @@ private:
     // Sleeps while `word` has this value, until Wake or the deadline. May return earlier.
     static void SleepWhile(std::atomic<uint32_t> &word, uint32_t value,
                            const uint64_t *deadline) noexcept;
-    // Wakes the thread that sleeps on `word`. The word may be gone.
+    // Wakes the thread that sleeps on `word`, without reading it: it may have been freed.
     static void Wake(std::atomic<uint32_t> &word) noexcept;
     std::atomic<uint32_t> m_state{0};
     std::atomic<int32_t> m_wakersCpu{-1};

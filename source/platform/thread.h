@@ -6,8 +6,8 @@
 
 namespace weft::env {
 
-/// An OS thread with its own stack size. Start returns false if the system refuses. Call Join after
-/// each Start that succeeded.
+/// An OS thread with its own stack size. It must stay at its address until Join returns. Start
+/// returns false if the system refuses. Call Join after each Start that succeeded.
 class Thread {
 public:
     bool Start(void (*entry)(void *), void *arg, size_t stackBytes) noexcept;
@@ -26,7 +26,7 @@ uint32_t UsableCpus() noexcept;
 /// Gives the calling thread the name "`prefix` `number`", for debuggers and profilers.
 void NameThread(const char *prefix, uint32_t number) noexcept;
 
-/// Adds to the nice value of the calling thread. Returns false if the system refuses.
+/// Adds to the nice value that the calling thread has. Returns false if the system refuses.
 bool AddNice(int nice) noexcept;
 
 /// Sets the nice value of the calling thread to that of the process (on Linux, of its first thread)
@@ -34,7 +34,7 @@ bool AddNice(int nice) noexcept;
 bool SetNice(int nice) noexcept;
 
 /// Asks the system to give the calling thread the CPU in slices of `microseconds` (100 to 100,000).
-/// If a thread is woken that has a shorter slice than the running thread, it runs first. Needs
+/// A woken thread with a shorter slice than the running thread runs at once. Needs
 /// Linux 6.12; without effect elsewhere.
 void SetSlice(uint32_t microseconds) noexcept;
 
@@ -42,7 +42,7 @@ void SetSlice(uint32_t microseconds) noexcept;
 /// other deadlines nearby.
 void SetPreciseSleep() noexcept;
 
-/// BindThread lets the calling thread run on the CPUs of the mask that the process may use.
+/// BindThread lets the calling thread run on those CPUs of `mask` that the process may use.
 /// BindThreadToNth lets it run on the n-th CPU of the process, modulo their number. Return false if
 /// there is no such CPU or the system refuses.
 bool BindThread(const uint64_t *mask, uint32_t words) noexcept;

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds and runs a small program (consumer.cpp) in each way in which a user can build with weft:
-# CMake with the sources of weft, CMake with an installed weft, pkg-config, a Premake script, and the
-# two files of `premake5 amalgamate`; and a program in C (consumer.c).
+# CMake with the sources of weft (FetchContent takes them from the last commit), CMake with an
+# installed weft, pkg-config, a Premake script, and the two files of `premake5 amalgamate`; and a
+# program in C (consumer.c).
 # All files are in a temporary folder. If a way fails, the script shows the output of its commands.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit
@@ -36,7 +37,7 @@ with_cmake() { # folder, line of CMakeLists.txt, options
     mkdir -p "$folder"
     cp "$root/tests/install/consumer.cpp" "$folder"
     cat > "$folder/CMakeLists.txt" <<CMAKE
-cmake_minimum_required(VERSION 3.16)
+cmake_minimum_required(VERSION 3.18)
 project(consumer LANGUAGES CXX)
 $line
 add_executable(consumer consumer.cpp)
@@ -134,6 +135,11 @@ if ! premake=$(third_party/setup.sh cmake pkg-config clang); then
     exit 1
 fi
 
+attempt "CMake, FetchContent" \
+    with_cmake fetch "include(FetchContent)
+        FetchContent_Declare(weft GIT_REPOSITORY file://$root GIT_TAG $(git rev-parse HEAD)
+            SOURCE_SUBDIR third_party/cmake)
+        FetchContent_MakeAvailable(weft)"
 attempt "CMake, add_subdirectory" \
     with_cmake add "add_subdirectory($root/third_party/cmake weft)" -DCMAKE_BUILD_TYPE=Release
 attempt "CMake, add_subdirectory, shared" \
@@ -141,6 +147,8 @@ attempt "CMake, add_subdirectory, shared" \
 attempt "CMake, add_subdirectory, Boost's library found by name, no exceptions" \
     with_cmake add-no-exceptions "add_subdirectory($root/third_party/cmake weft)" \
     -DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON -DWEFT_NO_EXCEPTIONS=ON
+attempt "CMake, add_subdirectory, the files for POSIX alone" \
+    with_cmake add-pthread "add_subdirectory($root/third_party/cmake weft)" -DWEFT_PTHREAD=ON
 
 # ThreadSanitizer needs a fixed layout of the address space.
 under=(setarch "$(uname -m)" -R)

@@ -2,6 +2,7 @@
 #include "support/child_process.h"
 #include "support/failing_allocation.h"
 #include "support/host_memory.h"
+#include "support/pages.h"
 #include "support/scheduler_run.h"
 #include "support/spin.h"
 #include "support/stack_overflow.h"
@@ -59,6 +60,39 @@ TEST_CASE("memory hooks: each call in turn returns null, and nothing leaks", "[h
         }
         CHECK(failures > 10);
         CHECK(failures < 1000);
+    }
+}
+
+TEST_CASE("memory hooks: memory without the alignment that weft asked for counts as no memory",
+          "[hooks]") {
+    struct Shifted {
+        static void *Allocate(size_t bytes, size_t alignment, void *user) {
+            auto &self = *static_cast<Shifted *>(user);
+            char *memory = static_cast<char *>(test::AllocateAligned(bytes + alignment, alignment));
+            if (alignment < self.from) return memory;
+            ++self.shifted;
+            return memory + 16;
+        }
+        static void Release(void *memory, size_t, size_t alignment, void *user) {
+            auto &self = *static_cast<Shifted *>(user);
+            if (alignment < self.from) return test::FreeAligned(memory);
+            ++self.released;
+            test::FreeAligned(static_cast<char *>(memory) - 16);
+        }
+        size_t from;
+        uint32_t shifted = 0, released = 0;
+    };
+    for (size_t from = 32; from <= 16384; from *= 2) {
+        Shifted host{from};
+        SchedulerOptions options = test::Options(1);
+        options.memory.allocate = Shifted::Allocate;
+        options.memory.release = Shifted::Release;
+        options.memory.user = &host;
+        test::Runner runner(options);
+        CHECK(runner.Run([](TaskScheduler &) {}) == Status::OutOfMemory);
+        CHECK(test::Names(runner.log.First(ReportCode::OutOfMemory).hint, "alignment"));
+        CHECK(host.shifted > 0);
+        CHECK(host.released == host.shifted);
     }
 }
 

@@ -73,7 +73,9 @@ Status AcquireStacks(Scheduler &scheduler) noexcept {
 // Reports that there is no memory for anything but stacks.
 Status ReportNoQueues(const SchedulerOptions &options) noexcept {
     ReportMistake(
-        options, ReportCode::OutOfMemory, "Lower these options, or give the process more memory.",
+        options, ReportCode::OutOfMemory,
+        "Lower these options, or give the process more memory. MemoryHooks::allocate, if it is "
+        "set, must return memory with the alignment that it is asked for.",
         "the scheduler cannot start: there is no memory for the queues of %u workers, %u "
         "threads that may attach and %u fibers (SchedulerOptions::workers, maxAttached, "
         "smallFibers, largeFibers)",
