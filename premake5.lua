@@ -272,7 +272,7 @@ end
 
 -- Tests of the adapters for other libraries, if these are installed: tests/adapters.sh.
 local hasAdapted = os.istarget("linux") and not _OPTIONS.cross and os.findheader("jxl/encode.h")
-    and os.findheader("ode/threading.h") and os.findheader("OpenEXR/ImfHeader.h")
+    and os.findheader("ode/threading.h") and os.findheader("OpenEXR/ImfHeader.h") and os.findheader("asio/execution.hpp")
 if hasAdapted and testProgram("adapter_tests", { "adapters" }) then
     files(runHelpers)
     includedirs { "third_party" }
