@@ -359,6 +359,7 @@ if program("trace_page", { "tests/trace_page/*.cpp", "bench/trace/export_html.cp
     weft.use()
 end
 
+local hasSdl = os.istarget("linux") and not _OPTIONS.cross and os.findheader("SDL2/SDL.h") ~= nil
 for _, folder in ipairs(os.matchdirs("samples/*")) do
     local name = path.getname(folder)
     local hasAll = name ~= "async_io" or weft.hasIo
@@ -370,7 +371,13 @@ for _, folder in ipairs(os.matchdirs("samples/*")) do
             cdialect "C99"
             removebuildoptions { "-Wnon-virtual-dtor", "-Wold-style-cast" } -- which gcc refuses for C
         end
-        if name == "frame_loop" then linkPng() end
+        if name == "frame_loop" then
+            linkPng()
+            if hasSdl then -- for --window
+                defines { "FRAME_LOOP_SDL=1" }
+                links { "SDL2" }
+            end
+        end
         if name == "coroutines" then buildoptions { isMsvc and "/std:c++20" or "-std=c++20" } end
         if name == "hot_reload" then
             removefiles { folder .. "/module/**" }

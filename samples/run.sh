@@ -3,9 +3,11 @@
 #
 #     samples/run.sh [NAME|all] [ARGUMENTS...]     the default is frame_loop
 #     samples/run.sh frame_loop --report FILE.html [ARGUMENTS...]
+#     samples/run.sh frame_loop --window [ARGUMENTS...]
 #
 # `--report` records the frames, and makes a page that shows what each frame did. The recording and
 # small pictures of the frames are beside it: FILE.weft and FILE.weft.pictures/.
+# `--window` opens a window, for which SDL2 is installed.
 # `all` runs each sample, and says at the end which ones failed.
 # It installs the toolchain, for frame_loop libpng and a level, and for async_io liburing
 # (third_party/setup.sh). The output of the build is in build/samples-build.log. The script shows it
@@ -43,6 +45,7 @@ targets=("${names[@]}")
 needs=()
 [[ " ${names[*]} " != *" frame_loop "* ]] || needs=(libpng-dev freedoom)
 [[ " ${names[*]} " != *" async_io "* ]] || needs+=(liburing-dev)
+[[ " ${names[*]} $* " != *" frame_loop "*" --window "* ]] || needs+=(libsdl2-dev)
 premake=$(third_party/setup.sh "${needs[@]}")
 mkdir -p build
 log=build/samples-build.log

@@ -13,7 +13,8 @@
 #     tests/run.sh --extras         all of that, all unit tests in Asan and Tsan, too, and Debug,
 #                                   clang, Valgrind, the shared library, the library without
 #                                   exceptions, programs that use an installed weft, packages,
-#                                   strict hosts, and the calls of POSIX alone
+#                                   strict hosts, the calls of POSIX alone, and the window of a
+#                                   sample
 #     WEFT_CONFIGS="Debug Tsan" tests/run.sh      unit_tests in these configurations only
 #
 # The script installs what it needs (third_party/setup.sh). Before each step it prints the number of
@@ -137,6 +138,7 @@ extras() {
     step run "" Release packages
     step run "" Release strict
     step run "" Release posix
+    step run "" Release window
 }
 
 plan() {

@@ -7,6 +7,7 @@
 #include <weft/frame/frame_pipeline.h>
 #include <weft/frame/scratch_arena.h>
 #include <weft/frame/tagged_heap.h>
+#include <weft/time.h>
 #include <weft/trace/marks.h>
 
 #include <chrono>
@@ -31,6 +32,7 @@ weft::SchedulerOptions SchedulerOptionsOf(const RunOptions &options) {
     result.maxAttached = kMaxAttached;
     result.recorder = options.recorder;
     result.stackMeter = options.stackMeter;
+    if (options.screen != nullptr) result.largeStackBytes = 4 << 20;  // graphics drivers need much
     return result;
 }
 
@@ -87,20 +89,25 @@ public:
     }
 
 private:
+    struct alignas(64) WorkerSpans {  // a cache line for each worker
+        std::vector<Span> spans;
+    };
     struct Frame {  // the memory of a frame in flight
         Frame(const Game &game, const RunOptions &options)
-            : world(game.start), scene(options.width, options.height) {}
+            : world(game.start), eye(game.path[0]), scene(options.width, options.height) {}
         World world;
+        Viewpoint eye;
         Scene scene;
-        uint64_t *bands = nullptr;  // hashes; freed with the tag of the frame
+        uint64_t *bands = nullptr;       // hashes; freed with the tag of the frame
+        std::vector<WorkerSpans> spans;  // for a screen
     };
-    struct Picture {
+    struct Picture {  // is written to a file
         Loop *loop;
         std::string path;
         std::vector<uint8_t> rgb;
         Problem problem;
         void operator()(weft::TaskScheduler *) {
-            loop->Measure(kPicture, [this] { loop->Write(this); });
+            loop->Measure(kPicture, nullptr, [this] { loop->Write(this); });
         }
     };
 
@@ -109,7 +116,46 @@ private:
         return {priority, weft::StackClass::Small, weft::kAnyWorker, name};
     }
 
+    // The frames of a screen: each one begins at its time, and is shown on worker 0, which is the
+    // thread that called RunTasks.
+    void RunOnScreen() {
+        constexpr std::chrono::nanoseconds kPeriod(1'000'000'000 / Screen::kFramesPerSecond);
+        for (Frame &frame : m_frames) frame.spans.resize(m_scheduler.WorkerCount());
+        weft::FramePipeline *running = nullptr;
+        weft::Clock::time_point next = weft::Now();
+        auto pace = [&](weft::TaskScheduler *, const weft::FrameParams &) {
+            next = std::max(next + kPeriod, weft::Now());  // a late frame delays the next ones
+            weft::SleepUntil(m_scheduler, next);
+        };
+        auto world = [this](weft::TaskScheduler *, const weft::FrameParams &params) {
+            MakeWorld(params);
+        };
+        auto render = [this](weft::TaskScheduler *, const weft::FrameParams &params) {
+            MakePicture(params);
+        };
+        auto show = [&](weft::TaskScheduler *, const weft::FrameParams &params) {
+            Frame &frame = m_frames[params.slot];
+            Present(params);
+            std::vector<Span> spans;
+            for (const WorkerSpans &of : frame.spans)
+                spans.insert(spans.end(), of.spans.begin(), of.spans.end());
+            if (!m_options.screen->Show(
+                    {params, running->Frames(), m_scheduler, frame.eye, spans, frame.scene}))
+                running->Stop();
+        };
+        const weft::FrameStage stages[kTurns] = {
+            weft::MakeStage(pace, Named("pace")), weft::MakeStage(world, Named("world")),
+            weft::MakeStage(render, Named("render")),
+            weft::MakeStage(show, {weft::Priority::High, weft::StackClass::Large, 0, "show"})};
+        weft::FramePipeline pipeline(m_schedulerOptions, kTurns, stages, kInFlight);
+        running = &pipeline;
+        m_startNs = NowNs();
+        pipeline.Run(&m_scheduler, m_options.frames == 0 ? weft::FramePipeline::kEndless
+                                                         : static_cast<uint32_t>(m_options.frames));
+    }
+
     void MainTask() {
+        if (m_options.screen != nullptr) return RunOnScreen();
         auto world = [this](weft::TaskScheduler *, const weft::FrameParams &params) {
             MakeWorld(params);
         };
@@ -133,17 +179,22 @@ private:
     void MakeWorld(const weft::FrameParams &params) {
         if (params.frame == 0) return;  // the first world exists already
         Announce(m_options.onThink, params);
-        const World &now = m_frames[(params.slot + kInFlight - 1) % kInFlight].world;
-        World &next = m_frames[params.slot].world;
+        const Frame &before = m_frames[(params.slot + kInFlight - 1) % kInFlight];
+        Frame &frame = m_frames[params.slot];
+        for (WorkerSpans &of : frame.spans) of.spans.clear();
+        frame.eye = m_options.screen != nullptr ? m_options.screen->Move(m_game, before.eye)
+                                                : m_game.path[params.frame % m_game.path.size()];
+        const World &now = before.world;
+        World &next = frame.world;
         const size_t tasks = (now.size() + kMonstersPerTask - 1) / kMonstersPerTask;
         const auto last = [&](size_t first) {
             return std::min(first + kMonstersPerTask, now.size());
         };
-        RunStage(kThink, tasks, [&](size_t task) {
+        RunStage(kThink, &frame, tasks, [&](size_t task) {
             const size_t first = task * kMonstersPerTask;
-            Think(m_game, EyeOf(params.frame - 1), now, &next, first, last(first));
+            Think(m_game, before.eye, now, &next, first, last(first));
         });
-        RunStage(kMove, tasks, [&](size_t task) {
+        RunStage(kMove, &frame, tasks, [&](size_t task) {
             const size_t first = task * kMonstersPerTask;
             Move(m_game, now, &next, first, last(first));
         });
@@ -154,11 +205,11 @@ private:
         Frame &frame = m_frames[params.slot];
         Scene &scene = frame.scene;
         frame.bands = m_heap.NewArray<uint64_t>(params.slot, Bands());
-        RunStage(kVisibility, 1,
-                 [&](size_t) { FindVisible(m_game, EyeOf(params.frame), frame.world, &scene); });
-        RunStage(kStrips, scene.strips.size(),
+        RunStage(kVisibility, &frame, 1,
+                 [&](size_t) { FindVisible(m_game, frame.eye, frame.world, &scene); });
+        RunStage(kStrips, &frame, scene.strips.size(),
                  [&](size_t strip) { DrawStrip(m_game, &scene, strip); });
-        RunStage(kCompose, Bands(), [&](size_t band) {
+        RunStage(kCompose, &frame, Bands(), [&](size_t band) {
             const int first = static_cast<int>(band) * kRowsPerTask;
             frame.bands[band] =
                 ComposeRows(m_game, &scene, first, std::min(first + kRowsPerTask, scene.height));
@@ -166,7 +217,7 @@ private:
     }
 
     void Present(const weft::FrameParams &params) {
-        Measure(kPresent, [&] {
+        Measure(kPresent, &m_frames[params.slot], [&] {
             uint64_t hash = kHashStart;
             for (size_t i = 0; i < Bands(); ++i)
                 hash = HashStep(hash, m_frames[params.slot].bands[i]);
@@ -191,8 +242,8 @@ private:
     // Runs work(0) to work(count - 1) as tasks and waits for them. The plain loop runs them one
     // after the other.
     template <class Work>
-    void RunStage(Stage stage, size_t count, const Work &work) {
-        const auto run = [&](size_t index) { Measure(stage, [&] { work(index); }); };
+    void RunStage(Stage stage, Frame *frame, size_t count, const Work &work) {
+        const auto run = [&](size_t index) { Measure(stage, frame, [&] { work(index); }); };
         struct Part {
             const decltype(run) *call;
             size_t index;
@@ -218,13 +269,18 @@ private:
     }
 
     template <class Work>
-    void Measure(Stage stage, const Work &work) {  // `work` must not wait
+    void Measure(Stage stage, Frame *frame, const Work &work) {  // `work` must not wait
         const bool asTask = weft::TaskScheduler::Current() != nullptr;
-        WorkerShare &share = m_result.workers[asTask ? m_scheduler.CurrentWorker() : 0];
+        const uint32_t worker = asTask ? m_scheduler.CurrentWorker() : 0;
+        WorkerShare &share = m_result.workers[worker];
         const int64_t start = NowNs();
         work();
-        share.stageNs[stage] += NowNs() - start;
+        const int64_t end = NowNs();
+        share.stageNs[stage] += end - start;
         ++share.tasks;
+        // Only this worker writes there, and nothing reads it before the task has finished.
+        if (frame != nullptr && !frame->spans.empty())
+            frame->spans[worker].spans.push_back({stage, worker, start, end});
     }
 
     // Encoding a picture takes longer than a frame. So it uses a copy of the picture, and no frame
@@ -254,7 +310,6 @@ private:
     size_t Bands() const {
         return static_cast<size_t>((m_options.height + kRowsPerTask - 1) / kRowsPerTask);
     }
-    const Viewpoint &EyeOf(uint64_t frame) const { return m_game.path[frame % m_game.path.size()]; }
 
     const Game &m_game;
     const RunOptions &m_options;

@@ -4,6 +4,7 @@
 
 #include "render.h"
 
+#include <weft/frame/frame_params.h>
 #include <weft/task_scheduler.h>
 
 namespace weft {
@@ -18,7 +19,39 @@ inline constexpr std::array<const char *, kStages> kStageNames{
 
 inline constexpr uint32_t kMaxAttached = 1;  // the least that a scheduler accepts
 
+struct Span {  // a task of a frame: where and when it ran, nanoseconds of the steady clock
+    Stage stage;
+    uint32_t worker;
+    int64_t begin, end;
+};
+
+// The stages of the frames, with a screen
+enum Turn : uint32_t { kPace, kWorld, kRender, kShow, kTurns };
+
+struct ShownFrame {  // what a Screen gets
+    const weft::FrameParams &params;
+    const weft::FrameRing &frames;  // all frames before this one have their stamps
+    weft::TaskScheduler &scheduler;
+    const Viewpoint &eye;
+    const std::vector<Span> &spans;  // of the tasks of this frame
+    Scene &scene;                    // the screen may draw on its `rgb`
+};
+
+// Shows the frames of RunTasks while they are made, and moves the viewer. The members are called by
+// one stage each, so for one frame after the other.
+class Screen {
+public:
+    static constexpr int kFramesPerSecond = 60;
+    virtual ~Screen() = default;
+    // Returns the viewpoint of the next frame. Called on any worker.
+    virtual Viewpoint Move(const Game &game, const Viewpoint &before) = 0;
+    // Shows a frame. Returns false to end the run; a later frame that has begun is shown, too.
+    // Called on the thread that called RunTasks, with a large stack.
+    virtual bool Show(const ShownFrame &frame) = 0;
+};
+
 struct RunOptions {
+    Screen *screen = nullptr;  // RunSerial does not use it; then 0 frames are frames without an end
     int width = 640, height = 400, frames = 600;
     uint32_t workers = weft::kAnyWorker;
     std::string pictures;  // an existing directory for a PNG of every 60th frame; empty: none

@@ -6,7 +6,9 @@
 //     samples/run.sh frame_loop --report out/frame.html      a page that shows what each frame did
 //     samples/run.sh frame_loop --watch --frames 6000        shows what the scheduler does
 //     meanwhile
+//     samples/run.sh frame_loop --window                     a window, in which you walk by keys
 #include "record.h"
+#include "window.h"
 
 #include <CLI/CLI.hpp>
 
@@ -25,7 +27,7 @@ namespace {
 constexpr int kFailed = 1, kBadInput = 2, kComparedFrames = 300;
 struct Options {
     std::string wad = kFreedoom, level = "E1M1", out = "out", record;
-    bool serial = false;
+    bool serial = false, window = false, windowLog = false;
     std::pair<int, int> size{640, 400};
     RunOptions run;
 };
@@ -52,11 +54,20 @@ void AddOptions(CLI::App &app, Options &options) {
         ->default_str("640x400");
     CLI::Option *serial =
         app.add_flag("--serial", options.serial, "run a plain loop instead of tasks");
-    app.add_option("--record", options.record,
-                   "record the run in this file for weft_trace, and write small pictures of the "
-                   "frames to a folder with its name and .pictures at the end")
-        ->type_name("FILE")
-        ->excludes(serial);
+    CLI::Option *record =
+        app.add_option(
+               "--record", options.record,
+               "record the run in this file for weft_trace, and write small pictures of the "
+               "frames to a folder with its name and .pictures at the end")
+            ->type_name("FILE")
+            ->excludes(serial);
+    CLI::Option *window = app.add_flag("--window", options.window,
+                                       "open a window and walk by keys, without a limit of frames "
+                                       "if --frames is not given")
+                              ->excludes(serial)
+                              ->excludes(record);
+    app.add_flag("--window-log", options.windowLog, "write a line for each event of the window")
+        ->needs(window);
     app.add_flag("--watch", options.run.watches, "show twice a second what the scheduler does")
         ->excludes(serial);
     app.add_option("--out", options.out, "folder for a picture of every 60th frame")
@@ -123,7 +134,8 @@ Problem MakeFolder(const std::filesystem::path &folder) {
     return failure ? folder.string() + ": " + failure.message() : Problem();
 }
 
-RunResult RunFrames(const Game &game, const Options &options) {
+RunResult RunFrames(const Game &game, const Wad &wad, const Options &options) {
+    if (options.window) return RunInWindow(game, wad, options.run, options.windowLog);
     if (options.serial) return RunSerial(game, options.run);
     if (options.record.empty()) return RunTasks(game, options.run);
     return RunRecorded(game, options.run, options.record);
@@ -135,6 +147,7 @@ int Main(int count, char **arguments) {
     AddOptions(app, options);
     CLI11_PARSE(app, count, arguments);
     std::tie(options.run.width, options.run.height) = options.size;
+    if (options.window && app.count("--frames") == 0) options.run.frames = 0;
 
     Wad wad;
     Game game;
@@ -143,21 +156,22 @@ int Main(int count, char **arguments) {
     if (!problem.empty()) return Complain(options.wad + ": " + problem, kBadInput);
 
     const std::filesystem::path recordFolder = std::filesystem::path(options.record).parent_path();
-    problem = MakeFolder(options.out);
+    if (!options.window) problem = MakeFolder(options.out);
     if (problem.empty() && !recordFolder.empty()) problem = MakeFolder(recordFolder);
     if (!problem.empty()) return Complain(problem, kFailed);
-    options.run.pictures = options.out;
+    if (!options.window) options.run.pictures = options.out;
 
-    const RunResult result = RunFrames(game, options);
+    const RunResult result = RunFrames(game, wad, options);
     if (!result.problem.empty()) return Complain(result.problem, kFailed);
     std::printf("level        %s: %zu lines, %zu subsectors, %zu monsters\n",
                 game.level.name.c_str(), game.level.lines.size(), game.level.subsectors.size(),
                 game.start.size());
     std::printf("workers      %zu%s\n", result.workers.size(),
                 options.serial ? " (plain loop)" : "");
-    std::printf("frames       %d of %dx%d\n", options.run.frames, options.run.width,
+    std::printf("frames       %zu of %dx%d\n", result.presentedNs.size(), options.run.width,
                 options.run.height);
     PrintTimes(result);
+    if (options.window) return 0;
     if (result.workers.size() > 1) problem = PrintSpeedUp(game, options.run, result);
     if (!problem.empty()) return Complain(problem, kFailed);
     std::printf("hash %016" PRIx64 "\n", result.hash);

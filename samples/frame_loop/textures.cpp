@@ -106,6 +106,11 @@ const Image &TextureLoader::Patch(const std::string &name) {
         .first->second;
 }
 
+Image TextureLoader::Picture(const std::string &name) {
+    const Lump *lump = m_wad.Find(name);
+    return lump == nullptr ? Image(1, 1) : Decode(name, lump->bytes);
+}
+
 // Composes a texture: name, flags, width, height, four unused bytes, and the number of patches. A
 // patch has its place within the texture, its number in PNAMES, and four unused bytes.
 Image TextureLoader::Compose(const std::string &name) {

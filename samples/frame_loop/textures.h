@@ -56,6 +56,7 @@ public:
     int Wall(const std::string &name);                  // "-" is kNone
     int Flat(const std::string &name);                  // F_SKY1 is kSky
     int Sprite(const std::string &prefix, char frame);  // kNone when the WAD has none
+    Image Picture(const std::string &name);             // one column and row if the WAD has none
 
 private:
     void ReadColors();

@@ -1,0 +1,54 @@
+// Implements walk.h.
+#include "walk.h"
+
+#include <utility>
+
+namespace frame_loop {
+namespace {
+
+// Map units, and map units a frame. A step is shorter than the radius. So no step crosses a wall.
+constexpr int kRadius = 16, kHeight = 56, kEyeHeight = 41, kSpeed = 7, kRise = 6;
+constexpr Angle kTurn = kQuarterTurn / 40;
+
+Footing ViewerAt(const Level &level, Fixed x, Fixed y) {
+    return FootingAt(level, x, y, kRadius, kBlocksAll);
+}
+
+// A deep fall is allowed.
+bool CanStand(const Footing &there, int floor) {
+    return !there.blocked && there.ceiling - there.floor >= kHeight &&
+           there.floor - floor <= kMaxStep;
+}
+
+}  // namespace
+
+Viewpoint Walk(const Level &level, const Viewpoint &before, uint32_t keys) {
+    const auto sign = [keys](uint32_t plus, uint32_t minus) {
+        return static_cast<int>((keys & plus) != 0) - static_cast<int>((keys & minus) != 0);
+    };
+    Viewpoint eye = before;
+    eye.angle += kTurn * static_cast<Angle>(sign(kTurnLeft, kTurnRight));
+    const Fixed ahead = ToFixed(kSpeed * sign(kForward, kBack)),
+                right = ToFixed(kSpeed * sign(kStepRight, kStepLeft));
+    const Fixed sine = Sine(eye.angle), cosine = Cosine(eye.angle);
+    const Fixed dx = Multiply(ahead, cosine) + Multiply(right, sine),
+                dy = Multiply(ahead, sine) - Multiply(right, cosine);
+    Footing footing = ViewerAt(level, eye.x, eye.y);
+    // the whole step, or a part of it to slide along a wall
+    const std::array<std::pair<Fixed, Fixed>, 3> ways{{{dx, dy}, {dx, 0}, {0, dy}}};
+    for (const auto &[stepX, stepY] : ways) {
+        if (stepX == 0 && stepY == 0) continue;
+        const Footing there = ViewerAt(level, eye.x + stepX, eye.y + stepY);
+        if (!CanStand(there, footing.floor)) continue;
+        eye.x += stepX;
+        eye.y += stepY;
+        footing = there;
+        break;
+    }
+    // the eye follows the floor in some frames
+    const Fixed height = ToFixed(footing.floor + kEyeHeight);
+    eye.z += std::clamp(height - eye.z, -ToFixed(2 * kRise), ToFixed(kRise));
+    return eye;
+}
+
+}  // namespace frame_loop
