@@ -8,6 +8,7 @@
 #
 # The sample writes a line for each event that it handled. The tests wait for these lines, at most
 # WEFT_LIMIT seconds (60). The screen, the window manager and the tools are Debian packages.
+# shellcheck disable=SC2317  # `check` and `await` call functions by name
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 . tests/runs.sh
@@ -81,8 +82,8 @@ difference() { # screenshot, screenshot, part
     compare -metric AE "$folder/$1.png[$3]" "$folder/$2.png[$3]" null: 2>&1
 }
 border=ff8c00 graph=500x170+8+8 below=640x190+0+210
-graph_is_there() { shoot "$1" && [ "$(pixels "$1" "$graph" $border)" -gt 800 ]; }
-graph_is_away() { shoot "$1" && [ "$(pixels "$1" "$graph" $border)" = 0 ]; }
+graph_is_there() { shoot "$1" && [ "$(pixels "$1" "$graph" "$border")" -gt 800 ]; }
+graph_is_away() { shoot "$1" && [ "$(pixels "$1" "$graph" "$border")" = 0 ]; }
 most_differs() { # screenshot, screenshot, part
     local pixels
     pixels=$(difference "$@")
