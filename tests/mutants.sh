@@ -22,7 +22,7 @@
 # (tests/relacy.sh weakens the memory orders.)
 #
 # A model of the simulator has to fail within WEFT_SCHEDULES schedules (5,000), or within as many as
-# the patch says. A test that crashes, or takes longer than a minute, has failed, too. WEFT_JOBS is
+# the patch says. A test that crashes, or takes longer than three minutes, has failed. WEFT_JOBS is
 # the number of mutants that run at once (one for each processor). The last line counts the mutants
 # that were caught, and those for which this could not be shown.
 set -uo pipefail
@@ -365,7 +365,7 @@ build() {
 }
 
 run() {
-    local no_aslr=() limit=60
+    local no_aslr=() limit=180
     [ "$config" != Tsan ] || no_aslr=(setarch "$(uname -m)" -R)
     # shellcheck disable=SC2086
     case $program in

@@ -5,6 +5,7 @@
 
 #include "core/counter_word.h"
 #include "scheduler/state/reporting.h"
+#include "scheduler/state/task_entry.h"
 #include "weft/data/task_group.h"
 
 namespace weft::internal {
@@ -18,14 +19,27 @@ inline TaskGroup *GroupOf(Counter *counter) noexcept {
 
 /// Sets `counter` to that of the group. Returns false, after a report, if another counter is to
 /// count the tasks, too.
-WEFT_NOINLINE inline bool CountInGroup(const SchedulerOptions &options, TaskGroup &group,
-                                       Counter *&counter) noexcept {
+WEFT_NOINLINE inline bool TakeCounterOf(TaskGroup &group, const SchedulerOptions &options,
+                                        Counter *&counter) noexcept {
     Counter *const its = TaskGroupAccess::CounterOf(&group);
     if (counter == nullptr || counter == its) return counter = its, true;
     ReportMistake(options, ReportCode::BadOption,
                   "Name either a counter or a group; the group counts its tasks.",
                   "TaskOptions::taskGroup and a counter are both given");
     return false;
+}
+
+/// Sets `counter` to that of TaskOptions::taskGroup, if there is a group. Returns false after a
+/// report.
+inline bool CountInGroup(const SchedulerOptions &schedulerOptions, const TaskOptions &options,
+                         Counter *&counter) noexcept {
+    return WEFT_LIKELY(options.taskGroup == nullptr) ||
+           TakeCounterOf(*options.taskGroup, schedulerOptions, counter);
+}
+
+/// What counts the tasks, after CountInGroup has set `counter`.
+inline TaskCounter CounterOf(Counter *counter, const TaskOptions &options) noexcept {
+    return {counter, options.taskGroup != nullptr};
 }
 
 }  // namespace weft::internal

@@ -101,9 +101,7 @@ bool Admit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tas
 
 bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
           const TaskOptions &options) noexcept {
-    if (WEFT_UNLIKELY(options.taskGroup != nullptr) &&
-        !CountInGroup(scheduler.options, *options.taskGroup, counter))
-        return false;
+    if (!CountInGroup(scheduler.options, options, counter)) return false;
     if (!Admit(scheduler, worker, count, tasks, {counter, Unit::New}, options)) return false;
     // All blocks are handed over at once. So one worker takes them, and begins the batch in its
     // order.
@@ -113,8 +111,8 @@ bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *task
     InboxItem *newest = nullptr, *oldest = nullptr;
     for (uint32_t begin = 0; begin < count; begin += kTasksPerBlock) {
         const uint32_t size = std::min(kTasksPerBlock, count - begin);
-        InboxItem *block = Fill(scheduler, worker, size, tasks + begin,
-                                {counter, options.taskGroup != nullptr}, label, options.worker);
+        InboxItem *block = Fill(scheduler, worker, size, tasks + begin, CounterOf(counter, options),
+                                label, options.worker);
         block->next = newest;
         newest = block;
         if (oldest == nullptr) oldest = block;
@@ -126,27 +124,22 @@ bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *task
 
 TaskBlock *Prepare(Scheduler &scheduler, Worker *worker, const Task &task, CountedBy counted,
                    const TaskOptions &options) noexcept {
-    if (options.taskGroup != nullptr &&
-        !CountInGroup(scheduler.options, *options.taskGroup, counted.counter))
-        return nullptr;
+    if (!CountInGroup(scheduler.options, options, counted.counter)) return nullptr;
     if (!Admit(scheduler, worker, 1, &task, counted, options)) return nullptr;
-    return Fill(scheduler, worker, 1, &task, {counted.counter, options.taskGroup != nullptr},
+    return Fill(scheduler, worker, 1, &task, CounterOf(counted.counter, options),
                 LabelInGroups(scheduler, worker, options), options.worker);
 }
 
 TaskBlock *PrepareBatch(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
                         Counter *counter, const TaskOptions &options) noexcept {
-    if (options.taskGroup != nullptr &&
-        !CountInGroup(scheduler.options, *options.taskGroup, counter))
-        return nullptr;
+    if (!CountInGroup(scheduler.options, options, counter)) return nullptr;
     if (!Admit(scheduler, worker, count, tasks, {counter, Unit::New}, options)) return nullptr;
     const Label label = LabelInGroups(scheduler, worker, options);
     TaskBlock *oldest = nullptr;
     InboxItem *newest = nullptr;
     for (uint32_t begin = 0; begin < count; begin += kTasksPerBlock) {
-        TaskBlock *block =
-            Fill(scheduler, worker, std::min(kTasksPerBlock, count - begin), tasks + begin,
-                 {counter, options.taskGroup != nullptr}, label, options.worker);
+        TaskBlock *block = Fill(scheduler, worker, std::min(kTasksPerBlock, count - begin),
+                                tasks + begin, CounterOf(counter, options), label, options.worker);
         block->next = nullptr;
         newest != nullptr ? newest->next = block : oldest = block;
         newest = block;

@@ -89,12 +89,9 @@ bool Submit(Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
         FlushPending(worker);
         return Post(*worker->scheduler, worker, count, tasks, counter, options);
     }
-    if (WEFT_UNLIKELY(options.taskGroup != nullptr) &&
-        !CountInGroup(worker->scheduler->options, *options.taskGroup, counter))
-        return false;
+    if (!CountInGroup(worker->scheduler->options, options, counter)) return false;
     if (WEFT_UNLIKELY(!RaisePastPending(worker, counter, count))) return false;
-    Publish(worker, count, tasks, {counter, options.taskGroup != nullptr},
-            LabelOf(worker, options));
+    Publish(worker, count, tasks, CounterOf(counter, options), LabelOf(worker, options));
     return true;
 }
 
