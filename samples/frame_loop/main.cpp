@@ -7,6 +7,7 @@
 //     samples/run.sh frame_loop --watch --frames 6000        shows what the scheduler does
 //     meanwhile
 //     samples/run.sh frame_loop --window                     a window, in which you walk by keys
+#include "film.h"
 #include "record.h"
 #include "window.h"
 
@@ -27,7 +28,7 @@ namespace {
 constexpr int kFailed = 1, kBadInput = 2, kComparedFrames = 300;
 struct Options {
     std::string wad = kFreedoom, level = "E1M1", out = "out", record;
-    bool serial = false, window = false, windowLog = false;
+    bool serial = false, window = false, windowLog = false, film = false;
     std::pair<int, int> size{640, 400};
     RunOptions run;
 };
@@ -66,6 +67,12 @@ void AddOptions(CLI::App &app, Options &options) {
                                        "if --frames is not given")
                               ->excludes(serial)
                               ->excludes(record);
+    app.add_flag("--film", options.film,
+                 "run 60 frames a second, and write every eighth picture with the graph of the "
+                 "frames to --out")
+        ->excludes(serial)
+        ->excludes(record)
+        ->excludes(window);
     app.add_flag("--window-log", options.windowLog, "write a line for each event of the window")
         ->needs(window);
     app.add_flag("--watch", options.run.watches, "show twice a second what the scheduler does")
@@ -136,6 +143,7 @@ Problem MakeFolder(const std::filesystem::path &folder) {
 
 RunResult RunFrames(const Game &game, const Wad &wad, const Options &options) {
     if (options.window) return RunInWindow(game, wad, options.run, options.windowLog);
+    if (options.film) return RunFilm(game, wad, options.run, options.out);
     if (options.serial) return RunSerial(game, options.run);
     if (options.record.empty()) return RunTasks(game, options.run);
     return RunRecorded(game, options.run, options.record);
@@ -171,7 +179,7 @@ int Main(int count, char **arguments) {
     std::printf("frames       %zu of %dx%d\n", result.presentedNs.size(), options.run.width,
                 options.run.height);
     PrintTimes(result);
-    if (options.window) return 0;
+    if (options.window || options.film) return 0;
     if (result.workers.size() > 1) problem = PrintSpeedUp(game, options.run, result);
     if (!problem.empty()) return Complain(problem, kFailed);
     std::printf("hash %016" PRIx64 "\n", result.hash);
