@@ -21,6 +21,7 @@ local function buildFolder(shared)
     if _OPTIONS["no-exceptions"] then table.insert(variant, "no-exceptions") end
     if _OPTIONS["race-finder"] then table.insert(variant, "race-finder") end
     if _OPTIONS.pthread then table.insert(variant, "pthread") end
+    if _OPTIONS.emscripten then table.insert(variant, "emscripten") end
     return path.join(_MAIN_SCRIPT_DIR, "build", table.concat(variant, "-"))
 end
 local build = buildFolder(_OPTIONS.shared)
@@ -39,6 +40,15 @@ workspace "weft"
     rtti(_OPTIONS["no-exceptions"] and "Off" or "On")
     startproject "frame_loop"
     if _OPTIONS.cross then gccprefix(_OPTIONS.cross .. "-") end
+    filter "system:emscripten"
+        makesettings { "CC = emcc", "CXX = em++", "AR = emar" }
+        buildoptions(_OPTIONS["no-exceptions"] and {} or { "-fexceptions" })
+        linkoptions(_OPTIONS["no-exceptions"] and {} or { "-fexceptions" })
+        buildoptions { "-Wno-unused-private-field" } -- some fields are for other platforms
+        linkoptions { "-O2", "-sALLOW_MEMORY_GROWTH=1" }
+    filter { "system:emscripten", "kind:ConsoleApp" }
+        targetextension ".js"
+    filter {}
 
     filter "configurations:Debug"
         defines { "WEFT_DEBUG=1" }

@@ -98,7 +98,8 @@ end
 
 -- Returns the unit of a file: a header and its source files, also those for one platform.
 local function unitOf(file)
-    return (file:gsub("^source/", ""):gsub("^include/", ""):gsub("%.%w+$", ""):gsub("_windows$", ""):gsub("_linux$", ""):gsub("_posix$", ""):gsub("_pthread$", ""))
+    return (file:gsub("^source/", ""):gsub("^include/", ""):gsub("%.%w+$", ""):gsub("_windows$", ""):gsub("_linux$", ""):gsub("_posix$", ""):gsub("_pthread$", "")
+        :gsub("_emscripten$", ""):gsub("_boost$", ""))
 end
 
 local function checkCircles(files, report)

@@ -15,7 +15,13 @@ newoption { trigger = "shared", description = "Build weft as a shared library" }
 newoption { trigger = "no-exceptions", description = "Build weft without C++ exceptions and RTTI" }
 newoption { trigger = "race-finder", description = "Build weft so that configuration Tsan finds races between tasks" }
 newoption { trigger = "pthread", description = "Build weft for Linux as for a system that has only the calls of POSIX" }
+newoption { trigger = "emscripten", description = "Build weft for WebAssembly with Emscripten: source/platform/README.md" }
 newoption { trigger = "boost", value = "DIR", description = "Boost's install prefix, if not the system's" }
+
+if _OPTIONS.emscripten then
+    premake.api.addAllowed("system", "emscripten")
+    _TARGET_OS = "emscripten"
+end
 
 weft = { source = os.getcwd() }
 weft.root = path.getdirectory(weft.source)
@@ -31,6 +37,14 @@ function weft.removeOtherPlatforms()
         removefiles { weft.root .. "/**_linux.cpp", weft.root .. "/**_posix.cpp", weft.root .. "/**_pthread.cpp" }
     filter { "system:not linux", "system:not windows" }
         removefiles { weft.root .. "/**_linux.cpp", weft.root .. "/**_windows.cpp" }
+    filter "system:not emscripten"
+        removefiles { weft.root .. "/**_emscripten.cpp" }
+    filter "system:emscripten" -- each of its files replaces that for POSIX, of the same name
+        removefiles { weft.root .. "/**_boost.cpp" }
+        for _, file in ipairs(os.matchfiles(weft.source .. "/**_emscripten.cpp")) do
+            local name = file:gsub("_emscripten%.cpp$", "")
+            removefiles { name .. "_posix.cpp", name .. "_pthread.cpp" }
+        end
     filter {}
 end
 
@@ -41,8 +55,10 @@ function weft.useLibraries()
         if boost ~= "/usr" then sysincludedirs { boost .. "/include" } end -- twice in the search path breaks <cstdlib>
         libdirs { boost .. "/lib" }
     end
-    filter "system:not windows"
+    filter { "system:not windows", "system:not emscripten" }
         links { "boost_context", "pthread" }
+    filter { "system:emscripten", "kind:ConsoleApp" }
+        linkoptions { "-sASYNCIFY=1" }
     filter { "system:windows", "action:vs*" }
         links { "libboost_context", "synchronization" }
     filter { "system:windows", "action:not vs*" }

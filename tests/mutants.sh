@@ -307,7 +307,7 @@ FLAGS_Release := -DNDEBUG -O2
 FLAGS_Asan := -DWEFT_DEBUG=1 -O1 -fno-omit-frame-pointer -fsanitize=address
 FLAGS_Tsan := -DWEFT_DEBUG=1 -O1 -fno-omit-frame-pointer -fsanitize=thread
 FLAGS := -std=c++17 -w $(FLAGS_$(C)) -Iinclude -Isource -Itests
-UNUSED := %_windows.cpp %_pthread.cpp
+UNUSED := %_windows.cpp %_pthread.cpp %_emscripten.cpp
 ifeq ($(P),simulator)
 FLAGS += -DWEFT_SIMULATOR=1 -include tests/simulator/env_simulator.h
 PLATFORM := env_production parker% thread_% fork_mark_% off_cpu_% signal_stack_% stack_memory_%

@@ -155,7 +155,7 @@ absent=
 premake=$(third_party/setup.sh "${packages[@]}") || { fail "third_party/setup.sh"; finish; }
 # Objects from the time before the header was installed do not inform Valgrind of stacks. The build
 # does not know that they depend on the header.
-[ -z "$absent" ] || [ ! -e "$valgrind_header" ] || find build -name fiber_context.o -delete
+[ -z "$absent" ] || [ ! -e "$valgrind_header" ] || find build -name fiber_context_boost.o -delete
 
 steps='' number=0
 plan

@@ -177,7 +177,7 @@ trace_program() { # mutant
         wait) sources='source/core/counter_waiting.cpp source/platform/memory.cpp' ;;
         deque) sources='source/platform/memory.cpp' ;;
         *) sources=$(cd "$tree" && ls tests/simulator/stack_memory.cpp tests/support/pages_posix.cpp source/*/*.cpp source/*/*/*.cpp | grep -vE \
-            '/platform/(env_production|parker|(parker|thread|fork_mark|off_cpu|signal_stack|stack_memory)_[a-z_]*)\.cpp|_(windows|pthread)\.cpp|source/(topology|io)/') ;;
+            '/platform/(env_production|parker|(parker|thread|fork_mark|off_cpu|signal_stack|stack_memory)_[a-z_]*)\.cpp|_(windows|pthread|emscripten)\.cpp|source/(topology|io)/') ;;
     esac
     sources+=" tests/spin/traces.cpp tests/spin/${model}_trace.cpp tests/simulator/virtual_threads.cpp"
     headers=$(cd "$tree" && find source include tests/simulator -name '*.h' | sort | xargs cat | md5sum; g++ --version)

@@ -3,7 +3,8 @@
 // the chain moves with the fiber.
 #pragma once
 
-#if defined(__GNUC__) && (!defined(_WIN32) || defined(__MINGW32__))
+// Emscripten keeps it elsewhere: fiber_context_emscripten.cpp.
+#if defined(__GNUC__) && !defined(__EMSCRIPTEN__) && (!defined(_WIN32) || defined(__MINGW32__))
 #define WEFT_EXCEPTION_STATE 1
 #include <cxxabi.h>
 #endif

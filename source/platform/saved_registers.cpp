@@ -1,7 +1,11 @@
 // The layouts of Boost.Context that are known.
 #include "platform/saved_registers.h"
 
+#if defined(__EMSCRIPTEN__)  // it has no Boost.Context, and no registers
+#define BOOST_VERSION 0
+#else
 #include <boost/version.hpp>
+#endif
 
 namespace weft::internal {
 

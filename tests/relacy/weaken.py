@@ -119,7 +119,7 @@ def survivors():
 
 SIMULATOR = """
 FLAGS := -std=c++17 -w -DNDEBUG -O1 -DWEFT_SIMULATOR=1 -include tests/simulator/env_simulator.h -Iinclude -Isource -Itests
-UNUSED := %_windows.cpp %_pthread.cpp $(foreach f,env_production parker% thread_% fork_mark_% off_cpu_% signal_stack_% stack_memory_%,source/platform/$(f).cpp)
+UNUSED := %_windows.cpp %_pthread.cpp %_emscripten.cpp $(foreach f,env_production parker% thread_% fork_mark_% off_cpu_% signal_stack_% stack_memory_%,source/platform/$(f).cpp)
 OBJECTS := $(patsubst %.cpp,objects/%.o,$(filter-out $(UNUSED) source/topology/% source/io/%,$(wildcard source/*/*.cpp source/*/*/*.cpp tests/simulator/*.cpp tests/support/pages_posix.cpp)))
 objects/simulator: $(OBJECTS)
 	@g++ -o $@ $(OBJECTS) -lboost_context -pthread -ldl

@@ -1,5 +1,5 @@
 -- `premake5 amalgamate`: writes build/amalgamated/weft_all.h and weft_all.cpp, all of the library in
--- two files, to be added to any build. weft_all.cpp needs Boost.Context.
+-- two files, to be added to any build but one for WebAssembly. weft_all.cpp needs Boost.Context.
 --
 -- Each file of weft stands where it is included for the first time. Not in weft_all.h: the headers
 -- of weft/topology/ and weft/io/, which are libraries of their own, and weft/coroutine.h, which
@@ -67,7 +67,7 @@ newaction {
         local files = os.matchfiles("source/**.cpp")
         table.sort(files)
         for _, file in ipairs(files) do
-            if not isInside(file, { "source/topology/", "source/io/" }) then
+            if not isInside(file, { "source/topology/", "source/io/" }) and not file:endswith("_emscripten.cpp") then
                 local system = systems[file:match("(_%a+)%.cpp$")]
                 local text = expand(file, done)
                 table.insert(sources, system and ("#if %s\n%s#endif\n"):format(system, text) or text)

@@ -2,7 +2,7 @@
 -- files. Headers are then compiled less often, but a small change compiles a large file again.
 -- .ci/run uses it. It has an effect on makefiles only.
 --
--- The Release library is not joined, except in a cross build. Users compile it file by file, too.
+-- The Release library is not joined, except in a cross build or one for WebAssembly. Users compile it file by file, too.
 --
 -- A file of the library is included as it is: `premake5 check-unity` shows that this works. A test
 -- file is included in a namespace of its own, since test files use the same names. Its headers are
@@ -102,7 +102,7 @@ local function join(project, cfg)
 end
 
 local function isForUsers(cfg)
-    return cfg.kind == "StaticLib" and cfg.buildcfg == "Release" and not _OPTIONS.cross
+    return cfg.kind == "StaticLib" and cfg.buildcfg == "Release" and not _OPTIONS.cross and not _OPTIONS.emscripten
 end
 
 if (_OPTIONS.unity or os.getenv("WEFT_UNITY")) and _ACTION and _ACTION:startswith("gmake") then

@@ -1,4 +1,4 @@
-// Creates contexts and switches between them.
+// Contexts on Boost.Context, for all systems but Emscripten.
 #include "platform/fiber_context.h"
 
 #include "platform/compiler.h"
