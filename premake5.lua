@@ -44,6 +44,7 @@ workspace "weft"
         makesettings { "CC = emcc", "CXX = em++", "AR = emar" }
         buildoptions(_OPTIONS["no-exceptions"] and {} or { "-fexceptions" })
         linkoptions(_OPTIONS["no-exceptions"] and {} or { "-fexceptions" })
+        sysincludedirs { build .. "/include" } -- links to headers of the system: tests/emscripten.sh
         buildoptions { "-Wno-unused-private-field" } -- some fields are for other platforms
         linkoptions { "-O2", "-sALLOW_MEMORY_GROWTH=1" }
     filter { "system:emscripten", "kind:ConsoleApp" }
@@ -139,6 +140,8 @@ end
 local function letAllocationsFail()
     filter "system:linux"
         linkoptions { "-Wl,--wrap=_ZnwmSt11align_val_tRKSt9nothrow_t,--wrap=_ZdlPvSt11align_val_t" }
+    filter "system:emscripten"
+        linkoptions { "-Wl,--wrap=_ZnwjSt11align_val_tRKSt9nothrow_t,--wrap=_ZdlPvSt11align_val_t" }
     filter "system:windows"
         linkoptions { "-Wl,--wrap=_ZnwySt11align_val_tRKSt9nothrow_t,--wrap=_ZdlPvSt11align_val_t" }
     filter {}
@@ -248,6 +251,22 @@ if program("short_tests", {
     letAllocationsFail()
 end
 
+-- The tests that make sense with one thread: tests/emscripten.sh.
+if _OPTIONS.emscripten and program("browser_tests", {
+    "tests/algorithms/parallel_for_test.cpp", "tests/core/counter*_test.cpp", "tests/data/result_test.cpp",
+    "tests/data/task_group_test.cpp", "tests/data/worker_local_test.cpp", "tests/graph/*.cpp",
+    "tests/platform/fiber_context_test.cpp", "tests/scheduler/deep_waits_test.cpp", "tests/scheduler/fiber_switch_test.cpp",
+    "tests/scheduler/single_thread_test.cpp", "tests/scheduler/time_test.cpp", "tests/scheduler/wait_test.cpp",
+    "tests/support/*.cpp", "tests/sync/event_test.cpp", "tests/sync/mutex_test.cpp", "tests/sync/semaphore_test.cpp",
+    "tests/sync/wait_group_test.cpp", "tests/main.cpp",
+}) then
+    includedirs { "source", "tests" }
+    buildoptions { "-O0", "-g0" }
+    linkoptions { "-Wl,--wrap=pthread_create,--wrap=fork" }
+    weft.use()
+    letAllocationsFail()
+end
+
 if testProgram("simulator", { "simulator" }) then
     files { "tests/support/pages_*.cpp" }
     filter "files:tests/simulator/coroutine_models.cpp"
@@ -352,6 +371,11 @@ end
 if program("frame_example", { "bench/frame/*.cpp", "bench/frame/example/*.cpp", "bench/bodies.cpp", "bench/rounds.cpp" }) then
     removefiles { "bench/frame/main.cpp", "bench/frame/description.cpp" }
     includedirs { "bench" }
+    weft.use()
+end
+
+-- The time of a switch, natively and in a browser's engine: tests/emscripten.sh --bench.
+if program("switches", { "bench/switches/*.cpp" }) then
     weft.use()
 end
 

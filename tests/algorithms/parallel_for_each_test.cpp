@@ -260,7 +260,9 @@ TEST_CASE("ParallelForEach: noexcept if the body and the iterator are", "[parall
     uint32_t *array = nullptr;
     std::list<uint32_t>::iterator item;
     static_assert(noexcept(ParallelForEach(*none, array, array, quiet)));
+#if defined(__GLIBCXX__)  // libc++ does not promise it for this iterator
     static_assert(noexcept(ParallelForEach(*none, item, item, quiet)));
+#endif
     static_assert(!noexcept(ParallelForEach(*none, item, item, loud)));
     static_cast<void>(none);
     static_cast<void>(array);

@@ -496,7 +496,6 @@ TEST_CASE("closures: the run ends after them, and their blocks are memory of the
     for (int run = 0; run < 2; ++run) {
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             const int64_t before = memory.Allocations();
-            Counter gate(1);
             AddTask(scheduler, [&](TaskScheduler *running) {
                 SleepFor(*running, std::chrono::milliseconds(2));
                 AddTask(*running, MoveOnly(ledger));

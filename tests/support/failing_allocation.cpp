@@ -19,6 +19,9 @@ std::atomic<bool> s_failed{false};
 #if defined(_WIN64)  // size_t is unsigned long long there
 #define __real__ZnwmSt11align_val_tRKSt9nothrow_t __real__ZnwySt11align_val_tRKSt9nothrow_t
 #define __wrap__ZnwmSt11align_val_tRKSt9nothrow_t __wrap__ZnwySt11align_val_tRKSt9nothrow_t
+#elif defined(__EMSCRIPTEN__)  // unsigned int
+#define __real__ZnwmSt11align_val_tRKSt9nothrow_t __real__ZnwjSt11align_val_tRKSt9nothrow_t
+#define __wrap__ZnwmSt11align_val_tRKSt9nothrow_t __wrap__ZnwjSt11align_val_tRKSt9nothrow_t
 #endif
 
 extern "C" {

@@ -27,10 +27,16 @@ weft::SchedulerOptions Options(const GridPoint &point) {
 
 namespace {
 
+#if defined(__EMSCRIPTEN__)  // it has one thread
+constexpr uint32_t kWorkers[] = {1};
+#else
+constexpr uint32_t kWorkers[] = {1, 2, 3, 8};
+#endif
+
 std::vector<GridPoint> GridOf(const std::vector<std::pair<uint32_t, uint32_t>> &pools) {
     std::vector<GridPoint> grid;
     for (const auto &[small, large] : pools) {
-        for (uint32_t workers : {1u, 2u, 3u, 8u}) {
+        for (uint32_t workers : kWorkers) {
             for (weft::IdlePolicy idle :
                  {weft::IdlePolicy::Balanced, weft::IdlePolicy::Spin, weft::IdlePolicy::Sleep}) {
                 grid.push_back({workers, small, large, idle});
