@@ -5,8 +5,8 @@
 #     tests/emscripten.sh                or with arguments for Catch2, such as "[graph]"
 #     tests/emscripten.sh --bench        instead: the time of a switch, natively and in node
 #
-# There is one thread. A test case that fails after the start of a thread or of a child process was
-# refused is left out (tests/main.cpp).
+# The program has one thread, and cannot start threads or child processes. If such a start is refused
+# and the test case then fails, the test case counts as left out (tests/main.cpp).
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 . tests/runs.sh
