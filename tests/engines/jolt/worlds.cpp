@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 
 #include <Jolt/Core/Factory.h>
@@ -143,13 +144,15 @@ Hashes OnWeft(uint32_t workers, int queries, uint32_t maxJobs, int &statics) {
     return hashes;
 }
 
-/// A scheduler that does not run: each job runs where it is queued, after a report.
-Hashes WithoutRun(int &reports) {
+/// An external thread steps the worlds. If the scheduler does not run, each job runs where it is
+/// queued, after a report.
+Hashes FromOutside(bool isRunning, int &reports) {
     weft::SchedulerOptions options;
     reports = 0;
     options.user = &reports;
     options.onReport = [](const weft::Report &, void *user) { ++*static_cast<int *>(user); };
     weft::TaskScheduler scheduler(options);
+    if (isRunning && scheduler.Start() != weft::Status::Ok) std::abort();
     Hashes hashes;
     weft::JoltJobSystem jobs(scheduler);
     for (int i = 0; i < kWorlds; ++i) {
@@ -185,7 +188,9 @@ int main() {
               "steps in tasks while others lock bodies", workers);
         Check(OnWeft(workers, 0, 4, count) == expected, "memory for 4 jobs", workers);
     }
-    Check(WithoutRun(count) == expected && count != 0, "a scheduler that does not run", 0);
+    Check(FromOutside(true, count) == expected && count == 0, "one for each CPU: external thread",
+          0);
+    Check(FromOutside(false, count) == expected && count != 0, "a scheduler that does not run", 0);
 
     JPH::UnregisterTypes();
     delete JPH::Factory::sInstance;
