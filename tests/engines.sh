@@ -121,7 +121,7 @@ if [ -n "$box2d" ] && build_engine box2d "$box2d"; then
                 env "WEFT_THREADS=$threads" "$programs/unit_tests_weft"
         done
     else
-        echo "box2d before 3.2: its tests are left out, and so is its scheduler, because it has none"
+        echo "box2d before 3.2 has no threads of its own: its tests and two threads are left out"
     fi
     try "box2d worlds" '^[1-9][0-9]* passed, 0 failed$' "$programs/worlds"
     step() { # system, scene, threads
