@@ -58,7 +58,7 @@ install_packages() {
     say installing $missing
     # shellcheck disable=SC2086
     as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 \
-        install --no-install-recommends $missing >&2
+        install --no-install-recommends $missing >&2 9>&-  # a service that starts must not hold it
     exec 9>&-
 }
 
