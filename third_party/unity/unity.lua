@@ -1,8 +1,7 @@
 -- Option --unity, or WEFT_UNITY=1: joins the sources of each program to a small number of large
 -- files. Headers are then compiled less often, but a small change compiles a large file again.
--- .ci/run uses it. It has an effect on makefiles only.
---
--- The Release library is not joined, except in a cross build or one for WebAssembly. Users compile it file by file, too.
+-- .ci/run uses it. It has an effect on makefiles only. That each file of the library compiles alone
+-- is shown by tests/mutants.sh, which does not join the files of the simulator.
 --
 -- A file of the library is included as it is: `premake5 check-unity` shows that this works. A test
 -- file is included in a namespace of its own, since test files use the same names. Its headers are
@@ -101,10 +100,6 @@ local function join(project, cfg)
     return files
 end
 
-local function isForUsers(cfg)
-    return cfg.kind == "StaticLib" and cfg.buildcfg == "Release" and not _OPTIONS.cross and not _OPTIONS.emscripten
-end
-
 if (_OPTIONS.unity or os.getenv("WEFT_UNITY")) and _ACTION and _ACTION:startswith("gmake") then
     premake.override(premake.fileconfig, "new", function(base, file, project)
         local node = base(standsFor[file] or file, project)
@@ -113,7 +108,7 @@ if (_OPTIONS.unity or os.getenv("WEFT_UNITY")) and _ACTION and _ACTION:startswit
     end)
     premake.override(premake.oven, "bakeFiles", function(base, project)
         for cfg in premake.project.eachconfig(project) do
-            if not isForUsers(cfg) then cfg.files = join(project, cfg) end
+            cfg.files = join(project, cfg)
         end
         return base(project)
     end)
