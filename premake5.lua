@@ -88,8 +88,6 @@ else
         filter "configurations:*san" -- g++ warns of every fence under TSan, and of its own headers under ASan
             buildoptions { "-Wno-tsan", "-Wno-maybe-uninitialized" }
     end
-    filter "files:tests/main.cpp" -- all of Catch2: optimising it takes up to a minute
-        buildoptions { "-O0" }
 end
 filter {}
 
@@ -124,16 +122,30 @@ local function linkPng()
 end
 
 -- Catch2 needs exceptions in all builds.
-local function testProgram(name, folders)
-    local patterns = {}
-    for _, folder in ipairs(folders) do table.insert(patterns, "tests/" .. folder .. "/**.cpp") end
-    if not program(name, patterns) then return false end
+local function useCatch()
     exceptionhandling "On"
     rtti "On"
-    includedirs { "source", "tests" }
     defines { "CATCH_CONFIG_FAST_COMPILE" } -- no try block around each CHECK
-    if #folders > 1 or not os.isfile("tests/" .. folders[1] .. "/main.cpp") then files { "tests/main.cpp" } end
+end
+
+-- All of Catch2, and main().
+project "test_main"
+    kind "StaticLib"
+    files { "tests/main.cpp" }
+    useCatch()
+    if not isMsvc then buildoptions { "-O0" } end -- optimising it takes up to a minute
+
+-- Defines a test program from the sources that match the patterns. `ownMain`: one of them has main().
+local function testProgram(name, patterns, ownMain)
+    if not program(name, patterns) then return false end
+    useCatch()
+    includedirs { "source", "tests" }
+    if not ownMain then links { "test_main" } end
     return true
+end
+
+local function inTests(...)
+    return table.translate({ ... }, function(folder) return "tests/" .. folder .. "/**.cpp" end)
 end
 
 -- Lets allocations fail when a test asks for it (tests/support/failing_allocation.cpp).
@@ -161,7 +173,7 @@ end
 
 -- A shared library hides what most tests use. So its only test is this one, which needs only the
 -- public headers.
-if testProgram("public_api", { "install" }) then
+if testProgram("public_api", inTests("install")) then
     removefiles { "tests/install/consumer.cpp" }
     weft.use()
 end
@@ -178,7 +190,7 @@ local unitTests = { "support", "platform", "containers", "core", "scheduler", "s
 if weft.hasTopology then table.insert(unitTests, "topology") end
 if weft.hasIo then table.insert(unitTests, "io") end
 
-if testProgram("unit_tests", unitTests) then
+if testProgram("unit_tests", inTests(table.unpack(unitTests))) then
     files { "samples/frame_loop/**.cpp", "bench/frame/*.cpp", "bench/bodies.cpp", "bench/rounds.cpp", "bench/trace/*.cpp",
             "bench/machine/what_if/recorded_work.cpp" }
     removefiles { "samples/frame_loop/main.cpp", "bench/frame/main.cpp", "bench/trace/main.cpp", "bench/trace/export_html.cpp" }
@@ -189,7 +201,7 @@ if testProgram("unit_tests", unitTests) then
             buildoptions { "-O0" }
         filter "configurations:not Debug" -- lines for stack traces, but no variables
             buildoptions { "-g1" }
-        filter "files:not tests/**.cpp or tests/main.cpp" -- main.cpp is what defines Catch2
+        filter "files:not tests/**.cpp"
             flags { "NoPCH" }
         filter { "configurations:*san", "files:not tests/**.cpp" }
             buildoptions { "-O1" }
@@ -228,21 +240,15 @@ end
 -- The quarter of unit_tests that depends most on the processor, the operating system and memory
 -- orders. It has all files with tests that find a seeded bug only under ThreadSanitizer
 -- (`grep -rh "config: Tsan" tests/mutants`).
-if program("short_tests", {
+if testProgram("short_tests", {
     "tests/platform/*.cpp", "tests/core/*.cpp", "tests/containers/*.cpp", "tests/sync/*.cpp", "tests/post/*.cpp",
     "tests/blocking/*.cpp", "tests/frame/block_pool_test.cpp", "tests/frame/frame_params_test.cpp",
     "tests/scheduler/attach_test.cpp", "tests/scheduler/closure_test.cpp", "tests/scheduler/fiber_switch_test.cpp",
     "tests/scheduler/ready_test.cpp", "tests/scheduler/time_test.cpp", "tests/scheduler/wait_test.cpp",
-    "tests/support/*.cpp", "tests/main.cpp",
+    "tests/support/*.cpp",
 }) then
-    exceptionhandling "On"
-    rtti "On"
-    includedirs { "source", "tests" }
-    defines { "CATCH_CONFIG_FAST_COMPILE" }
     if not isMsvc then
         pchheader "support/catch.h"
-        filter "files:tests/main.cpp"
-            flags { "NoPCH" }
         filter "configurations:not Debug"
             buildoptions { "-O0", "-g1" }
     end
@@ -252,22 +258,21 @@ if program("short_tests", {
 end
 
 -- The tests that make sense with one thread: tests/emscripten.sh.
-if _OPTIONS.emscripten and program("browser_tests", {
+if _OPTIONS.emscripten and testProgram("browser_tests", {
     "tests/algorithms/parallel_for_test.cpp", "tests/core/counter*_test.cpp", "tests/data/result_test.cpp",
     "tests/data/task_group_test.cpp", "tests/data/worker_local_test.cpp", "tests/graph/*.cpp",
     "tests/platform/fiber_context_test.cpp", "tests/scheduler/deep_waits_test.cpp", "tests/scheduler/fiber_switch_test.cpp",
     "tests/scheduler/single_thread_test.cpp", "tests/scheduler/time_test.cpp", "tests/scheduler/wait_test.cpp",
     "tests/support/*.cpp", "tests/sync/event_test.cpp", "tests/sync/mutex_test.cpp", "tests/sync/semaphore_test.cpp",
-    "tests/sync/wait_group_test.cpp", "tests/main.cpp",
+    "tests/sync/wait_group_test.cpp",
 }) then
-    includedirs { "source", "tests" }
     buildoptions { "-O0", "-g0" }
     linkoptions { "-Wl,--wrap=pthread_create,--wrap=fork" }
     weft.use()
     letAllocationsFail()
 end
 
-if testProgram("simulator", { "simulator" }) then
+if testProgram("simulator", inTests("simulator"), true) then
     files { "tests/support/pages_*.cpp" }
     filter "files:tests/simulator/coroutine_models.cpp"
         buildoptions { isMsvc and "/std:c++20" or "-std=c++20" }
@@ -285,7 +290,7 @@ if program("soak", { "tests/soak/*.cpp" }) then
     weft.use()
 end
 
-if testProgram("allocation_gate", { "allocation" }) then
+if testProgram("allocation_gate", inTests("allocation")) then
     weft.use()
 end
 
@@ -302,7 +307,7 @@ end
 -- Tests of the adapters for other libraries, if these are installed: tests/adapters.sh.
 local hasAdapted = os.istarget("linux") and not _OPTIONS.cross and os.findheader("jxl/encode.h")
     and os.findheader("ode/threading.h") and os.findheader("OpenEXR/ImfHeader.h") and os.findheader("asio/execution.hpp")
-if hasAdapted and testProgram("adapter_tests", { "adapters" }) then
+if hasAdapted and testProgram("adapter_tests", inTests("adapters")) then
     files(runHelpers)
     includedirs { "third_party" }
     sysincludedirs { "/usr/include/OpenEXR", "/usr/include/Imath" }

@@ -5,7 +5,7 @@
 #
 #     tests/adapters.sh               all adapters
 #     tests/adapters.sh "[ode]"       the arguments go to Catch2
-#     tests/adapters.sh "[.figures]"  measures Asio's handlers on weft and on Asio's own threads
+#     tests/adapters.sh "[.figures]"  measures each library on weft and on its own threads
 #
 # WEFT_CONFIGS has the configurations (Release). WEFT_TIMEOUT is the time limit of a program in
 # seconds (1200).

@@ -303,9 +303,9 @@ prepare() {
 
 cat > "$root/Makefile" <<'MAKE'
 FLAGS_Debug := -DWEFT_DEBUG=1
-FLAGS_Release := -DNDEBUG -O2
-FLAGS_Asan := -DWEFT_DEBUG=1 -O1 -fno-omit-frame-pointer -fsanitize=address
-FLAGS_Tsan := -DWEFT_DEBUG=1 -O1 -fno-omit-frame-pointer -fsanitize=thread
+FLAGS_Release := -DNDEBUG $(or $(O),-O2)
+FLAGS_Asan := -DWEFT_DEBUG=1 $(or $(O),-O1) -fno-omit-frame-pointer -fsanitize=address
+FLAGS_Tsan := -DWEFT_DEBUG=1 $(or $(O),-O1) -fno-omit-frame-pointer -fsanitize=thread
 FLAGS := -std=c++17 -w $(FLAGS_$(C)) -Iinclude -Isource -Itests
 UNUSED := %_windows.cpp %_pthread.cpp %_emscripten.cpp
 ifeq ($(P),simulator)
@@ -360,7 +360,7 @@ export ASAN_OPTIONS=detect_stack_use_after_return=1 TSAN_OPTIONS=halt_on_error=1
 
 build() {
     rm -f "$work/$config-$program/program"
-    make -s -C "$work" -j"$(nproc)" C="$config" P="$program" T="$files" U="$unity" \
+    make -s -C "$work" -j"$(nproc)" C="$config" P="$program" T="$files" U="$unity" O="$optimise" \
         "$config-$program/program" > "$work/log" 2>&1
 }
 
@@ -418,9 +418,10 @@ try() {
             ;;
     esac
 
-    # The simulator's program has many mutants in a sample, other programs have one or two.
-    unity=
-    [ -n "$mode" ] || [ "$program" = simulator ] || unity=1
+    # In a sample, the simulator's program has many mutants, other programs have one or two. These
+    # spend most of the time in the compiler.
+    unity='' optimise=''
+    [ -n "$mode" ] || [ "$program" = simulator ] || unity=1 optimise=-O0
     ! grep -q '^+++ .*\.h$' "$patch" || unity=1
 
     # Without the patch the test has to pass. Patches with the same test share this run. A generated

@@ -1,16 +1,11 @@
-// Figures for the adapter's page: weft's executor against asio::thread_pool. Not part of a run
-// without arguments:
-//
-//     tests/adapters.sh "[.figures]"
+// Figures for the adapter's page: weft's executor against asio::thread_pool.
 #include "adapters/asio/asio_executor.h"
 
+#include "adapters/figures.h"
 #include "support/scheduler_run.h"
 
-#include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -24,25 +19,16 @@ using asio::ip::tcp;
 
 namespace {
 
-constexpr uint32_t kWorkers = 2, kRounds = 15;
 constexpr uint32_t kHandlers = 100'000;
 constexpr uint32_t kConnections = 64, kRequests = 100;
 
 void End(AsioContext &context) { context.Wait(); }
 void End(asio::thread_pool &pool) { pool.join(); }
 
-/// A second's handlers or requests, if `count` of them took as long as `body()`.
-template <class Body>
-double PerSecond(uint32_t count, const Body &body) {
-    const auto begin = std::chrono::steady_clock::now();
-    body();
-    return count / std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
 /// The thread that measures posts empty handlers.
 template <class Context>
 double PostFromOutside(Context &context) {
-    return PerSecond(kHandlers, [&] {
+    return test::PerSecond(kHandlers, [&] {
         for (uint32_t i = 0; i < kHandlers; ++i) asio::post(context, [] {});
         End(context);
     });
@@ -51,7 +37,7 @@ double PostFromOutside(Context &context) {
 /// A handler posts empty handlers.
 template <class Context>
 double PostFromHandler(Context &context) {
-    return PerSecond(kHandlers, [&] {
+    return test::PerSecond(kHandlers, [&] {
         asio::post(context, [&] {
             for (uint32_t i = 0; i < kHandlers; ++i) asio::post(context, [] {});
         });
@@ -107,7 +93,7 @@ double EchoRequests(Context &context) {
         clients.emplace_back(std::move(socket));
         std::make_shared<Echo>(acceptor.accept())->Receive();
     }
-    const double perSecond = PerSecond(kConnections * kRequests, [&] {
+    const double perSecond = test::PerSecond(kConnections * kRequests, [&] {
         for (Client &client : clients) client.Send();
         io.run();
     });
@@ -119,51 +105,29 @@ double EchoRequests(Context &context) {
     return answers == kConnections * kRequests ? perSecond : 0;
 }
 
-double Median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    return values[values.size() / 2];
+double OnThreads(double (*measure)(asio::thread_pool &)) {
+    asio::thread_pool threads(test::kFigureWorkers);
+    return measure(threads);
 }
-
-struct Row {
-    const char *name;
-    double (*onWeft)(AsioContext &);
-    double (*onPool)(asio::thread_pool &);
-    std::vector<double> weft, pool, ratios;
-};
 
 }  // namespace
 
 TEST_CASE("asio figures: weft's executor against asio::thread_pool", "[.figures]") {
-    Row rows[] = {
-        {"post from another thread", PostFromOutside, PostFromOutside, {}, {}, {}},
-        {"post from a handler", PostFromHandler, PostFromHandler, {}, {}, {}},
-        {"echo requests", EchoRequests, EchoRequests, {}, {}, {}},
-    };
-    test::Runner run(test::Options(kWorkers));
+    test::Runner run(test::Options(test::kFigureWorkers));
     REQUIRE(run.scheduler.Start() == Status::Ok);
-    for (uint32_t round = 0; round <= kRounds; ++round) {
-        for (Row &row : rows) {
-            double weft = 0, pool = 0;
-            {
-                AsioContext context(run.scheduler);
-                weft = row.onWeft(context);
-            }
-            {
-                asio::thread_pool threads(kWorkers);
-                pool = row.onPool(threads);
-            }
-            REQUIRE(weft > 0);
-            REQUIRE(pool > 0);
-            if (round == 0) continue;  // warms up
-            row.weft.push_back(weft);
-            row.pool.push_back(pool);
-            row.ratios.push_back(weft / pool);
-        }
-    }
+    const auto onWeft = [&](double (*measure)(AsioContext &)) {
+        AsioContext context(run.scheduler);
+        return measure(context);
+    };
+    test::Figures figures("thousands a second", "asio::thread_pool", 1e-3);
+    const auto add = [&](const char *name, double (*weft)(AsioContext &),
+                         double (*pool)(asio::thread_pool &)) {
+        figures.Add(
+            name, [=] { return onWeft(weft); }, [=] { return OnThreads(pool); });
+    };
+    add("post from another thread", PostFromOutside, PostFromOutside);
+    add("post from a handler", PostFromHandler, PostFromHandler);
+    add("echo requests", EchoRequests, EchoRequests);
+    CHECK(figures.Measure());
     run.scheduler.Stop();
-    std::printf("| thousands a second | weft | asio::thread_pool | ratio |\n");
-    for (const Row &row : rows) {
-        std::printf("| %s | %.0f | %.0f | %.2f |\n", row.name, Median(row.weft) / 1000,
-                    Median(row.pool) / 1000, Median(row.ratios));
-    }
 }

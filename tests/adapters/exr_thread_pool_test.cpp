@@ -3,6 +3,7 @@
 
 #include "weft/blocking/blocking_calls.h"
 
+#include "adapters/figures.h"
 #include "support/scheduler_run.h"
 #include "support/threads.h"
 
@@ -200,4 +201,37 @@ TEST_CASE("ExrThreadPool: damaged files throw for their reader; a stopped schedu
     CHECK(run.log.CountOf(ReportCode::NotRunning) > 0);
     StopUsingForExr();
     CHECK(ReadPixels(expected.file) == expected.picture);
+}
+
+TEST_CASE("OpenEXR figures: weft against OpenEXR's own threads", "[.figures]") {
+    const Expected expected;
+    test::Runner run(test::Options(test::kFigureWorkers));
+    REQUIRE(run.scheduler.Start() == Status::Ok);
+    constexpr double kPixels = double{kWidth} * kHeight;
+    const auto write = [&] {
+        return test::PerSecond(kPixels, [&] { CHECK(Write(expected.picture) == expected.file); });
+    };
+    const auto read = [&] {
+        return test::PerSecond(kPixels,
+                               [&] { CHECK(ReadPixels(expected.file) == expected.picture); });
+    };
+    const auto onWeft = [&](const auto &measure) {
+        UseForExr(run.scheduler);
+        const double perSecond = measure();
+        StopUsingForExr();
+        return perSecond;
+    };
+    const auto onThreads = [](const auto &measure) {
+        Imf::setGlobalThreadCount(test::kFigureWorkers);
+        const double perSecond = measure();
+        StopUsingForExr();
+        return perSecond;
+    };
+    test::Figures figures("megapixels a second", "OpenEXR's threads", 1e-6);
+    figures.Add(
+        "write", [&] { return onWeft(write); }, [&] { return onThreads(write); });
+    figures.Add(
+        "read", [&] { return onWeft(read); }, [&] { return onThreads(read); });
+    CHECK(figures.Measure());
+    run.scheduler.Stop();
 }

@@ -1,6 +1,7 @@
 // libjxl on weft and on its own threads give the same bytes.
 #include "adapters/libjxl/jxl_runner.h"
 
+#include "adapters/figures.h"
 #include "support/scheduler_run.h"
 #include "support/threads.h"
 
@@ -184,4 +185,37 @@ TEST_CASE("JxlRunner: a cancelled call and a stopped scheduler make libjxl fail"
         source.Cancel();
         CHECK(Decode(expected.file, JxlRunner::Run, &runner).empty());
     }) == Status::Ok);
+}
+
+TEST_CASE("libjxl figures: weft against libjxl's own threads", "[.figures]") {
+    const Expected expected;
+    test::Runner run(test::Options(test::kFigureWorkers));
+    REQUIRE(run.scheduler.Start() == Status::Ok);
+    JxlRunner runner(run.scheduler);
+    const JxlThreadParallelRunnerPtr threads =
+        JxlThreadParallelRunnerMake(nullptr, test::kFigureWorkers);
+    const auto encode = [&](JxlParallelRunner function, void *on) {
+        return test::PerSecond(kWidth * kHeight, [&] {
+            CHECK(Encode(expected.picture, function, on) == expected.file);
+        });
+    };
+    const auto decode = [&](JxlParallelRunner function, void *on) {
+        return test::PerSecond(kWidth * kHeight, [&] {
+            CHECK(Decode(expected.file, function, on) == expected.pixels);
+        });
+    };
+    const auto inTask = [&](const auto &measure) {
+        double perSecond = 0;
+        test::InTask(run.scheduler, [&] { perSecond = measure(JxlRunner::Run, &runner); });
+        return perSecond;
+    };
+    test::Figures figures("megapixels a second", "libjxl's threads", 1e-6);
+    figures.Add(
+        "encode", [&] { return inTask(encode); },
+        [&] { return encode(JxlThreadParallelRunner, threads.get()); });
+    figures.Add(
+        "decode", [&] { return inTask(decode); },
+        [&] { return decode(JxlThreadParallelRunner, threads.get()); });
+    CHECK(figures.Measure());
+    run.scheduler.Stop();
 }

@@ -1,6 +1,7 @@
 // ODE's worlds on weft end where they end on ODE's own threads.
 #include "adapters/ode/ode_threading.h"
 
+#include "adapters/figures.h"
 #include "support/scheduler_run.h"
 #include "support/threads.h"
 
@@ -17,18 +18,21 @@ using namespace weft;
 
 namespace {
 
-/// ODE's data, once for the process.
-struct Ode {
-    Ode() { dInitODE2(0); }
-    ~Ode() { dCloseODE(); }
-};
+/// Makes ODE's data, once for the process and once for each thread.
+void Init() {
+    struct Ode {
+        Ode() { dInitODE2(0); }
+        ~Ode() { dCloseODE(); }
+    };
+    static const Ode ode;
+    dAllocateODEDataForThread(dAllocateMaskAll);
+}
 
 /// Heaps of balls that fall on the ground. Balls that touch each other are an island.
 class Scene {
 public:
     Scene(int heaps, int balls) {
-        static const Ode ode;
-        dAllocateODEDataForThread(dAllocateMaskAll);
+        Init();
         m_world = dWorldCreate();
         m_space = dSimpleSpaceCreate(nullptr);
         m_contacts = dJointGroupCreate(0);
@@ -104,21 +108,35 @@ private:
 
 constexpr int kSteps = 60;
 
-/// What ODE's own pool of two threads makes of the scene. Empty if a step fails.
-std::vector<dReal> Expected(int heaps, int balls) {
-    Scene scene(heaps, balls);
-    const dThreadingImplementationID own = dThreadingAllocateMultiThreadedImplementation();
-    const dThreadingThreadPoolID pool =
+/// ODE's own pool of two threads.
+class OwnThreads {
+public:
+    OwnThreads() { dThreadingThreadPoolServeMultiThreadedImplementation(m_pool, m_threading); }
+    OwnThreads(const OwnThreads &) = delete;
+    OwnThreads &operator=(const OwnThreads &) = delete;
+    ~OwnThreads() {
+        dThreadingImplementationShutdownProcessing(m_threading);
+        dThreadingFreeThreadPool(m_pool);
+        dThreadingFreeImplementation(m_threading);
+    }
+    void Serve(Scene &scene) {
+        dWorldSetStepThreadingImplementation(
+            scene.World(), dThreadingImplementationGetFunctions(m_threading), m_threading);
+    }
+
+private:
+    const dThreadingImplementationID m_threading = dThreadingAllocateMultiThreadedImplementation();
+    const dThreadingThreadPoolID m_pool =
         dThreadingAllocateThreadPool(2, 0, dAllocateFlagBasicData, nullptr);
-    dThreadingThreadPoolServeMultiThreadedImplementation(pool, own);
-    dWorldSetStepThreadingImplementation(scene.World(), dThreadingImplementationGetFunctions(own),
-                                         own);
-    const bool done = scene.Steps(kSteps);
-    dThreadingImplementationShutdownProcessing(own);
-    dThreadingFreeThreadPool(pool);
-    dWorldSetStepThreadingImplementation(scene.World(), nullptr, nullptr);
-    dThreadingFreeImplementation(own);
-    return done ? scene.State() : std::vector<dReal>();
+};
+
+/// What ODE's own threads make of the scene. Empty if a step fails.
+std::vector<dReal> Expected(int heaps, int balls) {
+    Init();
+    OwnThreads threads;
+    Scene scene(heaps, balls);
+    threads.Serve(scene);
+    return scene.Steps(kSteps) ? scene.State() : std::vector<dReal>();
 }
 
 /// The largest difference of two coordinates.
@@ -261,4 +279,41 @@ TEST_CASE("OdeThreading: a step fails if the scheduler does not run", "[ode]") {
     dWorldSetStepThreadingImplementation(scene.World(), threading.Functions(), threading.Id());
     CHECK(!scene.Step());
     CHECK(run.log.CountOf(ReportCode::NotRunning) == 1);
+}
+
+TEST_CASE("ODE figures: weft against ODE's own threads", "[.figures]") {
+    test::Runner run(test::Options(test::kFigureWorkers));
+    REQUIRE(run.scheduler.Start() == Status::Ok);
+    {
+        Init();
+        OdeThreading threading(run.scheduler);
+        OwnThreads threads;
+        test::Figures figures("steps a second", "ODE's threads");
+        const auto add = [&](const char *name, int heaps, int balls) {
+            const auto steps = [](Scene &scene) {
+                return test::PerSecond(kSteps, [&] { CHECK(scene.Steps(kSteps)); });
+            };
+            const auto onWeft = [&run, &threading, heaps, balls, steps] {
+                double perSecond = 0;
+                test::InTask(run.scheduler, [&] {
+                    Scene scene(heaps, balls);
+                    dWorldSetStepThreadingImplementation(scene.World(), threading.Functions(),
+                                                         threading.Id());
+                    perSecond = steps(scene);
+                });
+                return perSecond;
+            };
+            const auto onThreads = [&threads, heaps, balls, steps] {
+                Scene scene(heaps, balls);
+                threads.Serve(scene);
+                return steps(scene);
+            };
+            figures.Add(name, onWeft, onThreads);
+        };
+        add("96 balls, one an island", 96, 1);
+        add("12 heaps of 8 balls", 12, 8);
+        add("4 heaps of 24 balls", 4, 24);
+        CHECK(figures.Measure());
+    }
+    run.scheduler.Stop();
 }
