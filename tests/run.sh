@@ -10,11 +10,11 @@
 #                                   last two with the checks of debug builds. Also the allocation
 #                                   gate, the counts, bounds and predictions of `machine`, more
 #                                   schedules of the simulator, and the checks of the documents
-#     tests/run.sh --extras         all of that, all unit tests in Asan and Tsan, too, and Debug,
-#                                   clang, Valgrind, the shared library, the library without
-#                                   exceptions, programs that use an installed weft, packages,
-#                                   strict hosts, the calls of POSIX alone, and the window of a
-#                                   sample
+#     tests/run.sh --extras         all of that, all unit tests in Asan (which also looks for uses
+#                                   of stack frames that have returned) and Tsan, and Debug, clang,
+#                                   Valgrind, the shared library, the library without exceptions,
+#                                   programs that use an installed weft, packages, strict hosts,
+#                                   the calls of POSIX alone, and the window of a sample
 #     WEFT_CONFIGS="Debug Tsan" tests/run.sh      unit_tests in these configurations only
 #
 # The script installs what it needs (third_party/setup.sh). Before each step it prints the number of
@@ -39,7 +39,10 @@ configurations=${chosen:-$configurations}
 arguments=("$@")
 . tests/runs.sh
 
-asan=detect_stack_use_after_return=1:detect_leaks=1:check_initialization_order=1
+asan=detect_leaks=1:check_initialization_order=1
+# Uses of stack frames that have returned. The check doubles the time; tests/soak.sh and
+# tests/faults.sh have it, too.
+[ "$mode" != extras ] || asan+=:detect_stack_use_after_return=1
 export ASAN_OPTIONS=$asan${ASAN_OPTIONS:+:$ASAN_OPTIONS}
 export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1${TSAN_OPTIONS:+:$TSAN_OPTIONS}
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1${UBSAN_OPTIONS:+:$UBSAN_OPTIONS}
