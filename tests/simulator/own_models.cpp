@@ -1,7 +1,6 @@
 // Models of waits with Meanwhile::OwnTasks, whose thread runs only what the wait depends on.
-#include "simulator/model_support.h"
+#include "simulator/fair_support.h"
 #include "simulator/models.h"
-#include "simulator/weak_memory.h"
 #include "support/low_groups.h"
 #include "weft/deferred.h"
 #include "weft/external_work.h"
@@ -494,6 +493,33 @@ void OwnHasRoom() {
     Check(done == 2, "a task was lost");
 }
 
+// A worker sleeps in a wait with OwnTasks. A task on the other worker submits a task of the awaited
+// counter, and computes on. The other worker is open, but busy: the sleeper must run the new task.
+void OwnIsWoken() {
+    Counters counters;
+    Counter *const own = counters.New();
+    Event event;
+    auto part = [&](TaskScheduler *) { event.Begin(); };
+    auto submits = [&](TaskScheduler *scheduler) {
+        if (Random(2) == 0) {
+            Dawdle();  // the other worker is about to go to sleep
+        } else {
+            Compute(150 + Random(1000));
+        }
+        event.Ask();
+        scheduler->AddTask(MakeTask(part), own);
+        Compute(3000);
+    };
+    RunMain(FairOptions(2), [&](TaskScheduler *scheduler) {
+        TaskOptions other;
+        other.worker = 1 - scheduler->CurrentWorker();
+        scheduler->AddTask(MakeTask(submits), own, other);
+        scheduler->WaitForCounter(own, Meanwhile::OwnTasks);
+    });
+    Check(event.over, "a task was lost");
+    CheckSoon(event.late < 20 * kUs, "a task of the awaited counter began late");
+}
+
 // A worker that waits with OwnTasks searches its queue, and holds the task of another counter for a
 // moment. Just then the other worker ends its own wait, finds nothing, and goes to sleep. It must
 // be woken for the task. The first wait depends on this task in a way that weft does not know, so
@@ -568,6 +594,8 @@ std::vector<Model> OwnModels() {
         {"own_buried",
          "needed tasks lie in the queue of a worker that then waits with Nothing or HighOnly",
          OwnNeedsAreBuried},
+        {"own_woken", "a busy worker submits a task of a counter that another one waits for",
+         OwnIsWoken},
         {"own_dig_holds", "a search for own tasks holds another task while a worker goes to sleep",
          OwnDigHolds},
         {"own_shared", "two wait for one counter, only one of them with OwnTasks",

@@ -1,6 +1,7 @@
 // Implements the last check before sleep.
 #include "scheduler/find/any_work.h"
 
+#include "scheduler/find/own_tasks.h"
 #include "scheduler/find/pinned.h"
 #include "scheduler/find/rescue.h"
 
@@ -28,17 +29,20 @@ bool AnyWork(const Worker *worker, WorkerMode mode) noexcept {
     // In this mode the worker waits for one fiber, which comes through the inbox. The worker has
     // searched the items that came earlier.
     if (mode == WorkerMode::Nothing) return false;
-    if (mode == WorkerMode::OwnTasks) return false;  // it checks again soon (Worker::digAt)
+    // A restricted worker may come here before it has tried to get a fiber. Until it is marked as
+    // starved, no worker wakes it for a fiber that is freed.
+    const auto hasFiberOrMayTry = [&] {
+        return scheduler.pool.AnyFree(StackClass::Small) ||
+               !scheduler.pool.IsStarved(worker->index);
+    };
+    // other work of this mode: it digs for that soon (Worker::digAt)
+    if (mode == WorkerMode::OwnTasks) return hasFiberOrMayTry() && AnyAwaited(worker);
     if (AnyPinnedFiber(*worker)) return true;
     if (mode == WorkerMode::PinnedOnly)
         return scheduler.IsActive(worker->index) || AnyPinnedTask(worker);
     if (!scheduler.injector.IsEmpty()) return true;
-    // A restricted worker may come here before it has tried to get a fiber. Until it is marked as
-    // starved, no worker wakes it for a fiber that is freed.
     const bool hasFiber =
-        mode == WorkerMode::Tasks ||
-        (mode == WorkerMode::HigherTasks &&
-         (scheduler.pool.AnyFree(StackClass::Small) || !scheduler.pool.IsStarved(worker->index)));
+        mode == WorkerMode::Tasks || (mode == WorkerMode::HigherTasks && hasFiberOrMayTry());
     const uint32_t slots = scheduler.Slots();
     const uint32_t levels = scheduler.Levels();
     for (uint32_t i = 0; i < slots; ++i) {

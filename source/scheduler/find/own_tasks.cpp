@@ -144,7 +144,31 @@ Found PinnedServing(Worker *worker, Serving &serving) noexcept {
 
 void BeginOwn(Worker *worker, OwnWait *wait) noexcept {
     worker->own = wait;
+    worker->awaits.store(wait->counter, kRelaxed);  // a hint
     DigAgainAfter(worker, kFirstDig);
+}
+
+bool AnyAwaited(const Worker *worker) noexcept {
+    const Counter *const counter = worker->own->counter;
+    if (counter == nullptr) return false;  // it waits for several
+    const Scheduler &scheduler = *worker->scheduler;
+    const uint32_t slots = scheduler.Slots();
+    const uint32_t lanes = scheduler.Lanes();
+    bool isFound = false;
+    const auto look = [&](const TaskEntry &entry) {
+        isFound = entry.TheCounter() == counter;
+        return false;  // takes nothing
+    };
+    for (uint32_t lane = 0; lane < lanes; ++lane) {
+        if (!Runs(*worker, LevelOf(lane)) ||
+            (ClassOf(lane) == StackClass::Large && !scheduler.pool.AnyFree(StackClass::Large)))
+            continue;
+        for (uint32_t i = 0; i < slots && !isFound; ++i) {
+            TaskEntry entry;
+            scheduler.workers[i].lanes[lane].StealIf(entry, look);
+        }
+    }
+    return isFound;
 }
 
 Found FindPinnedServing(Worker *worker) noexcept {

@@ -16,8 +16,11 @@
 // So the worker digs from time to time in any case. The first dig comes 100 us after the wait has
 // begun. While digs find nothing, the interval doubles, up to 2 ms, and is at least eight times as
 // long as the last dig took. In between the worker sleeps. This bounds how late a task begins that
-// only this worker can run, so no wake-up is needed for it. Submissions wake the worker
-// nevertheless if they could wake no other worker and no worker is open.
+// only this worker can run, so no wake-up is needed for it.
+//
+// Two things make such a task begin sooner. A submission that could wake no other worker wakes this
+// one if no worker is open, or if this worker waits for the task's counter. And before it sleeps,
+// this worker checks once more for tasks of the counter (AnyAwaited): idle_set.h has the proof.
 //
 // While the worker holds an item, the item lies in no queue. Another worker may search, miss it,
 // and go to sleep. So a worker that has moved items wakes a sleeper at the end (WakeOther).
@@ -34,7 +37,12 @@ void BeginOwn(Worker *worker, OwnWait *wait) noexcept;
 /// On a thread's own stack it finds only fibers.
 Found FindServing(Worker *worker) noexcept;
 
-/// The same, but only among the work that is pinned to the worker.
+/// Returns true if the oldest task of some lane belongs to the counter that the innermost wait with
+/// OwnTasks waits for, and the worker may run it if it has a fiber. For the last check before
+/// sleep.
+bool AnyAwaited(const Worker *worker) noexcept;
+
+/// The same as FindServing, but only among the work that is pinned to the worker.
 Found FindPinnedServing(Worker *worker) noexcept;
 
 }  // namespace weft::internal

@@ -214,6 +214,8 @@ struct alignas(kLineBytes) Worker {
     uint64_t digAt = 0;
     uint64_t digInterval = 0;
     OwnWait *own = nullptr;  // the innermost wait with OwnTasks
+    // Its counter, or null. A hint for those who submit tasks of the counter; never dereferenced.
+    env::Atomic<const Counter *> awaits{nullptr};
     bool searching = false;  // counted as a searcher
     // A fiber has become ready, and no worker was woken for it. If this worker takes something
     // else, it wakes another one.

@@ -65,9 +65,9 @@ WEFT_FORCEINLINE void Publish(Worker *worker, uint32_t count, const Task *tasks,
     EnqueueHere(worker, count, tasks, counter, label);
     if (WEFT_UNLIKELY(worker->scheduler->groupCount > 1)) {
         AskForRescue(worker, label.TheLevel());
-        WakeForLevel(*worker->scheduler, worker, count, label.TheLevel());
+        WakeForLevel(*worker->scheduler, worker, count, label.TheLevel(), counter.Get());
     } else {
-        WakeForTasks(*worker->scheduler, worker, count);
+        WakeForTasks(*worker->scheduler, worker, count, 0, counter.Get());
     }
 }
 

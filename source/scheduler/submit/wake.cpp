@@ -17,9 +17,9 @@ void WakeHigher(Scheduler &scheduler, Worker *worker) noexcept {
 }
 
 // The same for all sleepers that a wait restricts in any way.
-void WakeRestricted(Scheduler &scheduler, Worker *worker) noexcept {
+void WakeRestricted(Scheduler &scheduler, Worker *worker, const Counter *counter) noexcept {
     WakeHigher(scheduler, worker);
-    WakeOwn(scheduler, worker);
+    WakeOwn(scheduler, worker, counter);
 }
 
 // Where the search for a sleeper begins: behind the caller's own index.
@@ -62,12 +62,17 @@ bool AnyOpen(const Scheduler &scheduler, uint32_t runs) noexcept {
     return false;
 }
 
-void WakeOwnNow(Scheduler &scheduler, Worker *worker) noexcept {
-    if (AnyOpen(scheduler, (1u << scheduler.Levels()) - 1)) return;
-    WakeEach(scheduler, worker, WorkerMode::OwnTasks, [](uint32_t) { return true; });
+void WakeOwnNow(Scheduler &scheduler, Worker *worker, const Counter *counter) noexcept {
+    const bool anyOpen = AnyOpen(scheduler, (1u << scheduler.Levels()) - 1);
+    if (anyOpen && counter == nullptr) return;
+    WakeEach(scheduler, worker, WorkerMode::OwnTasks, [&](uint32_t index) {
+        // relaxed: a hint. A worker that is not woken here digs soon.
+        return !anyOpen || scheduler.workers[index].awaits.load(kRelaxed) == counter;
+    });
 }
 
-void WakeWanted(Scheduler &scheduler, Worker *worker, uint32_t count, uint32_t share) noexcept {
+void WakeWanted(Scheduler &scheduler, Worker *worker, uint32_t count, uint32_t share,
+                const Counter *counter) noexcept {
     const uint32_t missing = scheduler.idle.Missing(count);
     // The number of sleepers may be far too large for a moment (IdleSet::Wanted).
     uint32_t left = std::min(std::max(missing, share), scheduler.Slots());
@@ -75,7 +80,7 @@ void WakeWanted(Scheduler &scheduler, Worker *worker, uint32_t count, uint32_t s
     for (uint32_t i = 0; i < kMax && left != 0; ++i) {
         const uint32_t sleeper = scheduler.idle.TakeSleeper(HomeOf(worker));
         if (sleeper == IdleSet::kNone)
-            return i < missing ? WakeRestricted(scheduler, worker) : void();
+            return i < missing ? WakeRestricted(scheduler, worker, counter) : void();
         const uint32_t part = (left + kMax - 1 - i) / (kMax - i);
         left -= part;
         scheduler.workers[sleeper].toWake = part - 1;  // published by Unpark
@@ -83,7 +88,8 @@ void WakeWanted(Scheduler &scheduler, Worker *worker, uint32_t count, uint32_t s
     }
 }
 
-void WakeForGroups(Scheduler &scheduler, Worker *worker, uint32_t count, Level level) noexcept {
+void WakeForGroups(Scheduler &scheduler, Worker *worker, uint32_t count, Level level,
+                   const Counter *counter) noexcept {
     // seq_cst: after the task was published, see groups.h. Sleepers are found by their bits,
     // because the number of sleepers may be too small for a moment (IdleSet::Wanted).
     const uint32_t groups = scheduler.groupsOf[level.Index()].load(kSeqCst);
@@ -93,7 +99,7 @@ void WakeForGroups(Scheduler &scheduler, Worker *worker, uint32_t count, Level l
         if (sleeper == IdleSet::kNone)
             sleeper = scheduler.idle.TakeStarvedSleeper(HomeOf(worker), among);
         if (sleeper == IdleSet::kNone)
-            return level.ThePriority() != Priority::Low ? WakeRestricted(scheduler, worker)
+            return level.ThePriority() != Priority::Low ? WakeRestricted(scheduler, worker, counter)
                                                         : void();
         Unpark(scheduler, worker, sleeper);
     }
@@ -137,7 +143,8 @@ WEFT_NOINLINE void WakeForOwnQueues(Scheduler &scheduler, Worker *worker) noexce
 }  // namespace
 
 void WakeForAny(Scheduler &scheduler, Worker *worker) noexcept {
-    if (scheduler.idle.Wanted() && !WakeOpen(scheduler, worker)) WakeRestricted(scheduler, worker);
+    if (scheduler.idle.Wanted() && !WakeOpen(scheduler, worker))
+        WakeRestricted(scheduler, worker, nullptr);
     if (WEFT_UNLIKELY(scheduler.groupCount > 1) && worker != nullptr)
         WakeForOwnQueues(scheduler, worker);
 }

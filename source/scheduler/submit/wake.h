@@ -33,30 +33,32 @@ bool AnyOpen(const Scheduler &scheduler, uint32_t runs) noexcept;
 /// wake-ups among these (Worker::toWake). A woken worker first finds work, then wakes its share of
 /// sleepers in the same way. So the time until n sleepers are awake grows as log3(n). `share`: the
 /// wake-ups that the caller's waker left to it. At least this many sleepers are woken, even if the
-/// new tasks need fewer.
-void WakeWanted(Scheduler &scheduler, Worker *worker, uint32_t count, uint32_t share) noexcept;
+/// new tasks need fewer. `counter`: the counter of the tasks, or null if the caller does not know.
+void WakeWanted(Scheduler &scheduler, Worker *worker, uint32_t count, uint32_t share,
+                const Counter *counter) noexcept;
 
 // The same, with a cheap check first.
-inline void WakeForTasks(Scheduler &scheduler, Worker *worker, uint32_t count,
-                         uint32_t share = 0) noexcept {
+inline void WakeForTasks(Scheduler &scheduler, Worker *worker, uint32_t count, uint32_t share = 0,
+                         const Counter *counter = nullptr) noexcept {
     if (WEFT_UNLIKELY(share != 0 || scheduler.idle.Wanted(count)))
-        WakeWanted(scheduler, worker, count, share);
+        WakeWanted(scheduler, worker, count, share, counter);
 }
 
 /// Call it after `count` tasks or ready fibers were published, of a level that only some groups
 /// run. Wakes up to two sleepers of these groups, starved ones too, and ignores searchers. If no
 /// sleeper of the groups is left, wakes all restricted sleepers, unless the level is Low. A worker
 /// that is awake looks for work before it sleeps.
-void WakeForGroups(Scheduler &scheduler, Worker *worker, uint32_t count, Level level) noexcept;
+void WakeForGroups(Scheduler &scheduler, Worker *worker, uint32_t count, Level level,
+                   const Counter *counter = nullptr) noexcept;
 
 /// Call it after `count` tasks of one level were published. Calls WakeForGroups if only some
 /// workers run the level, else WakeForTasks.
-inline void WakeForLevel(Scheduler &scheduler, Worker *worker, uint32_t count,
-                         Level level) noexcept {
+inline void WakeForLevel(Scheduler &scheduler, Worker *worker, uint32_t count, Level level,
+                         const Counter *counter = nullptr) noexcept {
     if (IsDivided(scheduler, level))
-        WakeForGroups(scheduler, worker, count, level);
+        WakeForGroups(scheduler, worker, count, level, counter);
     else
-        WakeForTasks(scheduler, worker, count);
+        WakeForTasks(scheduler, worker, count, 0, counter);
 }
 
 /// Call it after `count` tasks of unknown levels were published. Calls WakeForTasks, and
@@ -77,11 +79,12 @@ void WakeForAny(Scheduler &scheduler, Worker *worker) noexcept;
 void WakeOther(Scheduler &scheduler, Worker *worker) noexcept;
 
 /// Call it after something was published and no other sleeper could be woken. Wakes the workers
-/// that sleep in waits with OwnTasks, if no worker is open.
-void WakeOwnNow(Scheduler &scheduler, Worker *worker) noexcept;
+/// that sleep in waits with OwnTasks for `counter`. If no worker is open, wakes all that sleep in
+/// waits with OwnTasks.
+void WakeOwnNow(Scheduler &scheduler, Worker *worker, const Counter *counter) noexcept;
 
-inline void WakeOwn(Scheduler &scheduler, Worker *worker) noexcept {
-    if (WEFT_UNLIKELY(scheduler.idle.AnyOwnSleeper())) WakeOwnNow(scheduler, worker);
+inline void WakeOwn(Scheduler &scheduler, Worker *worker, const Counter *counter) noexcept {
+    if (WEFT_UNLIKELY(scheduler.idle.AnyOwnSleeper())) WakeOwnNow(scheduler, worker, counter);
 }
 
 /// Wakes a worker that the caller has taken from the sleepers. `worker`: the caller's, or null.

@@ -166,6 +166,8 @@ Restricted::~Restricted() {
     OwnWait **link = &m_worker->own;
     while (*link != nullptr && *link != &m_own) link = &(*link)->outer;
     if (*link != nullptr) *link = m_own.outer;
+    const OwnWait *const own = m_worker->own;
+    m_worker->awaits.store(own != nullptr ? own->counter : nullptr, kRelaxed);  // a hint
     SetRestricted(m_worker);
 }
 
