@@ -1,4 +1,4 @@
-// Plays a script: chooses calls by its bytes. This file has the calls about tasks and counters.
+// The calls of a script about tasks and counters.
 #include "fuzz/script.h"
 
 #include "fuzz/shared.h"
@@ -16,20 +16,6 @@ void Yielding(TaskScheduler *scheduler, void *cell) {
     Leaf(scheduler, cell);
 }
 
-// A task that submits child tasks. The cells of its children lie before its own cell.
-void Parent(TaskScheduler *scheduler, void *arg) {
-    Cell *const cell = static_cast<Cell *>(arg);
-    Cell *const first = static_cast<Cell *>(cell->target);
-    std::vector<Task> children;
-    for (Cell *each = first; each != cell; ++each) children.push_back({Leaf, each});
-    const uint32_t half = static_cast<uint32_t>(children.size() / 2);
-    scheduler->AddChildTasks(half, children.data(), cell->options);
-    if (half % 3 == 1) scheduler->Yield();
-    scheduler->AddChildTasks(static_cast<uint32_t>(children.size()) - half, children.data() + half,
-                             cell->options);
-    Leaf(scheduler, arg);
-}
-
 void Throwing(TaskScheduler *, void *cell) {
     static_cast<Cell *>(cell)->ran.fetch_add(1);
     static_cast<Cell *>(cell)->world->oracle.willThrow.fetch_add(1);
@@ -44,6 +30,19 @@ void Bending(TaskScheduler *, void *cell) {
 
 }  // namespace
 
+void ParentTask(TaskScheduler *scheduler, void *arg) {
+    Cell *const cell = static_cast<Cell *>(arg);
+    Cell *const first = static_cast<Cell *>(cell->target);
+    std::vector<Task> children;
+    for (Cell *each = first; each != cell; ++each) children.push_back({Leaf, each});
+    const uint32_t half = static_cast<uint32_t>(children.size() / 2);
+    scheduler->AddChildTasks(half, children.data(), cell->options);
+    if (half % 3 == 1) scheduler->Yield();
+    scheduler->AddChildTasks(static_cast<uint32_t>(children.size()) - half, children.data() + half,
+                             cell->options);
+    Leaf(scheduler, arg);
+}
+
 Script::Script(World &world, TaskScheduler &scheduler, Caller caller, Bytes bytes, uint32_t depth,
                bool mayWait, const Cell *cell)
     : m_world(world),
@@ -54,113 +53,6 @@ Script::Script(World &world, TaskScheduler &scheduler, Caller caller, Bytes byte
       m_mayWait(mayWait),
       m_cell(cell),
       m_account(world.NewAccount()) {}
-
-void Script::Play() {
-    const FiberLocal<const Script *>::Scope scope(m_world.shared->script, this);
-    while (!m_bytes.IsEmpty()) Call();
-    for (uint32_t i = 0; i < Account::kCounters; ++i) {
-        Settle(i);
-        if (!m_mayWait) continue;
-        m_scheduler.WaitForCounter(&m_account.counters[i]);
-        Require(m_account.counters[i].IsZero(), "a counter is not zero after the wait for it");
-    }
-}
-
-// Old inputs keep their meaning: bytes below kFirstLater are the first kinds of calls, and those
-// below kFirstNewest were added later.
-void Script::Call() {
-    constexpr uint32_t kFirstLater = 132, kFirstNewest = 225;
-    const uint32_t byte = m_bytes.Next();
-    if (byte < kFirstLater) {
-        CallPlain(byte);
-    } else if (byte < kFirstNewest) {
-        CallLater(byte - kFirstLater);
-    } else {
-        CallNewest(byte - kFirstNewest);
-    }
-    if (m_cell != nullptr && !m_cell->mayRunAnywhere)
-        m_world.CheckPlace(m_scheduler, m_cell->groups);
-    const Script *const *const mine = m_world.shared->script.Get();
-    Require((mine == nullptr) == (m_caller == Caller::External), "FiberLocal of this thread");
-    Require(mine == nullptr || *mine == this, "FiberLocal is somebody else's");
-}
-
-void Script::CallPlain(uint32_t kind) {
-    using Kind = void (Script::*)();
-    static constexpr Kind kKinds[] = {
-        &Script::Submit,
-        &Script::SubmitAndWait,
-        &Script::SubmitScript,
-        &Script::SubmitStrange,
-        &Script::Wait,
-        &Script::WaitForSeveral,
-        &Script::ByHand,
-        &Script::Poll,
-        &Script::GiveWay,
-        &Script::UseOther,
-        &Script::Ask,
-        &Script::StartThread,
-        &Script::SetWorkers,
-        &Script::MistakeInTasks,
-        &Script::MistakeInOptions,
-        &Script::MistakeInCounters,
-        &Script::MistakeWithCounts,
-        &Script::MistakeOfThread,
-        &Script::MistakeWhileIdle,
-        &Script::MistakeWithOther,
-        &Script::MistakeInLife,
-        &Script::MistakeAtStart,
-    };
-    (this->*kKinds[kind % (sizeof kKinds / sizeof *kKinds)])();
-}
-
-void Script::CallLater(uint32_t kind) {
-    using Kind = void (Script::*)();
-    static constexpr Kind kKinds[] = {
-        &Script::WaitInTime,
-        &Script::Sleep,
-        &Script::SubmitAfter,
-        &Script::SubmitChain,
-        &Script::SubmitAt,
-        &Script::UseMutex,
-        &Script::UnlockElsewhere,
-        &Script::UseSharedMutex,
-        &Script::UseCondition,
-        &Script::UseSemaphore,
-        &Script::UseEvent,
-        &Script::UseOwnEvent,
-        &Script::UseLatch,
-        &Script::UseWaitGroup,
-        &Script::UseTickets,
-        &Script::Block,
-        &Script::BlockApart,
-        &Script::Loop,
-        &Script::Reduce,
-        &Script::Cancel,
-        &Script::PostJobs,
-        &Script::UseLocals,
-        &Script::Rethrow,
-        &Script::MistakeInTime,
-        &Script::MistakeInDeferred,
-        &Script::MistakeInLocks,
-        &Script::MistakeInSignals,
-        &Script::MistakeInSyncOfIdle,
-        &Script::MistakeInBlocking,
-        &Script::MistakeInCancel,
-        &Script::MistakeInJobs,
-    };
-    (this->*kKinds[kind % (sizeof kKinds / sizeof *kKinds)])();
-}
-
-void Script::CallNewest(uint32_t kind) {
-    using Kind = void (Script::*)();
-    static constexpr Kind kKinds[] = {
-        &Script::UseCoroutines,   &Script::UseFrames,       &Script::UseMemory,
-        &Script::MistakeInFrames, &Script::MistakeInMemory, &Script::MistakeInJobOptions,
-        &Script::SubmitParent,    &Script::MistakeInGroups,
-    };
-    (this->*kKinds[kind % (sizeof kKinds / sizeof *kKinds)])();
-}
 
 TaskOptions Script::Options() {
     const uint32_t byte = m_bytes.Next();
@@ -279,7 +171,7 @@ void Script::SubmitParent() {
     parent.target = cells;
     parent.options = ofChildren;
     m_account.mayRise[which] = true;
-    m_scheduler.AddTask({Parent, &parent}, &m_account.counters[which], options);
+    m_scheduler.AddTask({ParentTask, &parent}, &m_account.counters[which], options);
 }
 
 void Script::Wait() {

@@ -18,7 +18,9 @@ private:
     void Call();
     void CallPlain(uint32_t kind);
     void CallLater(uint32_t kind);
+    void CallNewer(uint32_t kind);
     void CallNewest(uint32_t kind);
+    void MistakeInNewest();
     weft::TaskOptions Options();
     void Accept(Cell &cell, const weft::TaskOptions &options) const;
     weft::TaskOptions SmallOptions();  // for tasks that may wait: Spares are small fibers
@@ -76,6 +78,23 @@ private:
     void UseCoroutines();
     void UseFrames();
     void UseMemory();
+    /// Returns how many of the tasks have run. The others must not run later.
+    static uint32_t CountRun(Cell *cells, uint32_t count);
+    void UseGroup();
+    void UseGroupTree();
+    void WithdrawTasks();
+    void RepeatTask();
+    void UseResult();
+    void UseWhen();
+    void RunGraph();
+    void RunConditions();
+    void InvokeSeveral();
+    void VisitEach();
+    void PassThrough();
+    void Sort();
+    void Scan();
+    void WaitForFirst();
+    void WaitForFirstPermit(uint32_t how);
 
     // Mistakes, each of which must be reported once and change nothing. In mistakes.cpp:
     void MistakeInTasks();
@@ -100,6 +119,13 @@ private:
     void MistakeInJobOptions();  // posted.cpp
     void MistakeInFrames();      // frames.cpp
     void MistakeInMemory();      // memory.cpp
+    void MistakeInTaskGroups();  // groups.cpp
+    void MistakeInWithdrawn();   // withdrawn.cpp
+    void MistakeInResults();     // results.cpp
+    void MistakeInGraphs();      // graphs.cpp
+    void MistakeInFlows();       // flows.cpp
+    void MistakeInSorts();       // sorts.cpp
+    void MistakeInFirst();       // first_of.cpp
 
     World &m_world;
     weft::TaskScheduler &m_scheduler;

@@ -127,6 +127,8 @@ private:
 };
 
 void Leaf(weft::TaskScheduler *scheduler, void *cell);
+/// Submits child tasks, whose cells are those from Cell::target to its own.
+void ParentTask(weft::TaskScheduler *scheduler, void *cell);
 void ScriptTask(weft::TaskScheduler *scheduler, void *cell);
 
 }  // namespace fuzz

@@ -1,0 +1,141 @@
+// Plays a script: chooses calls by its bytes.
+#include "fuzz/script.h"
+#include "fuzz/shared.h"
+
+namespace fuzz {
+
+using namespace weft;
+
+void Script::Play() {
+    const FiberLocal<const Script *>::Scope scope(m_world.shared->script, this);
+    while (!m_bytes.IsEmpty()) Call();
+    for (uint32_t i = 0; i < Account::kCounters; ++i) {
+        Settle(i);
+        if (!m_mayWait) continue;
+        m_scheduler.WaitForCounter(&m_account.counters[i]);
+        Require(m_account.counters[i].IsZero(), "a counter is not zero after the wait for it");
+    }
+}
+
+// Old inputs keep their meaning: bytes below kFirstLater are the first kinds of calls, those below
+// kFirstNewest were added later, and so on. Each kind has several bytes. New kinds take some of
+// these.
+void Script::Call() {
+    constexpr uint32_t kFirstLater = 132, kFirstNewer = 225, kFirstNewest = 241;
+    const uint32_t byte = m_bytes.Next();
+    if (byte < kFirstLater) {
+        CallPlain(byte);
+    } else if (byte < kFirstNewer) {
+        CallLater(byte - kFirstLater);
+    } else if (byte < kFirstNewest) {
+        CallNewer(byte - kFirstNewer);
+    } else {
+        CallNewest(byte - kFirstNewest);
+    }
+    if (m_cell != nullptr && !m_cell->mayRunAnywhere)
+        m_world.CheckPlace(m_scheduler, m_cell->groups);
+    const Script *const *const mine = m_world.shared->script.Get();
+    Require((mine == nullptr) == (m_caller == Caller::External), "FiberLocal of this thread");
+    Require(mine == nullptr || *mine == this, "FiberLocal is somebody else's");
+}
+
+void Script::CallPlain(uint32_t kind) {
+    using Kind = void (Script::*)();
+    static constexpr Kind kKinds[] = {
+        &Script::Submit,
+        &Script::SubmitAndWait,
+        &Script::SubmitScript,
+        &Script::SubmitStrange,
+        &Script::Wait,
+        &Script::WaitForSeveral,
+        &Script::ByHand,
+        &Script::Poll,
+        &Script::GiveWay,
+        &Script::UseOther,
+        &Script::Ask,
+        &Script::StartThread,
+        &Script::SetWorkers,
+        &Script::MistakeInTasks,
+        &Script::MistakeInOptions,
+        &Script::MistakeInCounters,
+        &Script::MistakeWithCounts,
+        &Script::MistakeOfThread,
+        &Script::MistakeWhileIdle,
+        &Script::MistakeWithOther,
+        &Script::MistakeInLife,
+        &Script::MistakeAtStart,
+    };
+    (this->*kKinds[kind % (sizeof kKinds / sizeof *kKinds)])();
+}
+
+void Script::CallLater(uint32_t kind) {
+    using Kind = void (Script::*)();
+    static constexpr Kind kKinds[] = {
+        &Script::WaitInTime,
+        &Script::Sleep,
+        &Script::SubmitAfter,
+        &Script::SubmitChain,
+        &Script::SubmitAt,
+        &Script::UseMutex,
+        &Script::UnlockElsewhere,
+        &Script::UseSharedMutex,
+        &Script::UseCondition,
+        &Script::UseSemaphore,
+        &Script::UseEvent,
+        &Script::UseOwnEvent,
+        &Script::UseLatch,
+        &Script::UseWaitGroup,
+        &Script::UseTickets,
+        &Script::Block,
+        &Script::BlockApart,
+        &Script::Loop,
+        &Script::Reduce,
+        &Script::Cancel,
+        &Script::PostJobs,
+        &Script::UseLocals,
+        &Script::Rethrow,
+        &Script::MistakeInTime,
+        &Script::MistakeInDeferred,
+        &Script::MistakeInLocks,
+        &Script::MistakeInSignals,
+        &Script::MistakeInSyncOfIdle,
+        &Script::MistakeInBlocking,
+        &Script::MistakeInCancel,
+        &Script::MistakeInJobs,
+    };
+    (this->*kKinds[kind % (sizeof kKinds / sizeof *kKinds)])();
+}
+
+void Script::CallNewer(uint32_t kind) {
+    using Kind = void (Script::*)();
+    static constexpr Kind kKinds[] = {
+        &Script::UseCoroutines,   &Script::UseFrames,       &Script::UseMemory,
+        &Script::MistakeInFrames, &Script::MistakeInMemory, &Script::MistakeInJobOptions,
+        &Script::SubmitParent,    &Script::MistakeInGroups,
+    };
+    (this->*kKinds[kind % (sizeof kKinds / sizeof *kKinds)])();
+}
+
+void Script::CallNewest(uint32_t kind) {
+    using Kind = void (Script::*)();
+    static constexpr Kind kKinds[] = {
+        &Script::UseGroup,   &Script::UseGroupTree,  &Script::WithdrawTasks,
+        &Script::RepeatTask, &Script::UseResult,     &Script::UseWhen,
+        &Script::RunGraph,   &Script::RunConditions, &Script::InvokeSeveral,
+        &Script::VisitEach,  &Script::PassThrough,   &Script::Sort,
+        &Script::Scan,       &Script::WaitForFirst,  &Script::MistakeInNewest,
+    };
+    (this->*kKinds[kind % (sizeof kKinds / sizeof *kKinds)])();
+}
+
+void Script::MistakeInNewest() {
+    using Kind = void (Script::*)();
+    static constexpr Kind kKinds[] = {
+        &Script::MistakeInTaskGroups, &Script::MistakeInWithdrawn, &Script::MistakeInResults,
+        &Script::MistakeInGraphs,     &Script::MistakeInFlows,     &Script::MistakeInSorts,
+        &Script::MistakeInFirst,
+    };
+    (this->*kKinds[m_bytes.Below(sizeof kKinds / sizeof *kKinds)])();
+}
+
+}  // namespace fuzz
