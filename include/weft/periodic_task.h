@@ -89,15 +89,26 @@ private:
         return AddTaskAt(*m_scheduler, m_due, {Step, this}, nullptr, m_options);
     }
 
+    // Sets when the next run is due, and returns how many are missed. Unsigned, because the first
+    // time may lie further back than a duration is long. A time that no clock can show is far away.
+    uint64_t MoveOn(Clock::time_point now) noexcept {
+        const auto count = [](Clock::duration time) { return static_cast<uint64_t>(time.count()); };
+        const Clock::time_point last = now < m_due ? m_due : now;
+        const uint64_t period = count(m_period),
+                       late = count(last.time_since_epoch()) - count(m_due.time_since_epoch());
+        constexpr Clock::time_point kFar = Clock::time_point::max() - Clock::duration(1);
+        const Clock::time_point begin =
+            last - Clock::duration(static_cast<Clock::rep>(late % period));
+        m_due = begin > kFar - m_period ? kFar : begin + m_period;
+        return late / period;
+    }
+
     static void Step(TaskScheduler *scheduler, void *arg) {
         PeriodicTask &self = *static_cast<PeriodicTask *>(arg);
         // relaxed, all: numbers for reports. One run comes after the other.
         self.m_runs.fetch_add(1, std::memory_order_relaxed);
         self.m_task.function(scheduler, self.m_task.arg);
-        const Clock::time_point now = Now();
-        const auto due = now < self.m_due ? 0 : (now - self.m_due) / self.m_period;
-        self.m_missed.fetch_add(static_cast<uint64_t>(due), std::memory_order_relaxed);
-        self.m_due += (due + 1) * self.m_period;
+        self.m_missed.fetch_add(self.MoveOn(Now()), std::memory_order_relaxed);
         if (!self.m_group.IsCancelled()) self.Submit();
     }
 

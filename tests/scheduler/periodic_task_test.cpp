@@ -87,6 +87,34 @@ TEST_CASE("PeriodicTask: the destructor withdraws the next run and waits for the
     CHECK(explored.order == 0);
 }
 
+TEST_CASE("fault: PeriodicTask: a first time long past, and a period that no clock can show",
+          "[periodic]") {
+    const auto test = [](TaskScheduler &scheduler) {
+        PeriodicTask *self = nullptr;
+        uint32_t runs = 0, most = 2;
+        auto count = [&](TaskScheduler *) {
+            if (++runs == most) self->Cancel();
+        };
+        PeriodicTask old(scheduler, std::chrono::hours(24), MakeTask(count));
+        self = &old;
+        if (!old.Start(Clock::time_point::min()) || old.Wait() != GroupResult::Cancelled)
+            return false;
+        // 106,751 days before the epoch of the clock, and at most as many after it
+        if (runs != 2 || old.MissedCount() < 106751 || old.MissedCount() > 213503) return false;
+        runs = 0;
+        most = 5;
+        PeriodicTask once(scheduler, Clock::duration::max(), MakeTask(count));
+        self = &once;
+        if (!once.Start()) return false;
+        SleepUntil(scheduler, Now() + std::chrono::hours(1));
+        once.Cancel();
+        return once.Wait() == GroupResult::Cancelled && runs == 1 && once.MissedCount() == 0;
+    };
+    const ExploredOrders explored = ExploreOrders(20, test);
+    CHECK(explored.tried == 20);
+    CHECK(explored.order == 0);
+}
+
 #if defined(__cpp_exceptions)
 TEST_CASE("PeriodicTask: an exception ends it", "[periodic]") {
     const auto test = [](TaskScheduler &scheduler) {
