@@ -287,6 +287,10 @@ if program("soak", { "tests/soak/*.cpp" }) then
     filter "files:tests/soak/coroutines.cpp"
         buildoptions { isMsvc and "/std:c++20" or "-std=c++20" }
     filter {}
+    if weft.hasIo then
+        defines { "SOAK_HAS_IO=1" }
+        weft.useIo()
+    end
     weft.use()
 end
 

@@ -68,6 +68,7 @@ void Nodes::Check() {
 Graph::Graph(Figures &figures, const SchedulerOptions &options, uint32_t workers,
              uint32_t mainFibers)
     : m_figures(figures),
+      m_options(options),
       m_smallFibers(options.smallFibers),
       m_pool(options.smallFibers + options.largeFibers),
       m_workers(workers),
@@ -140,7 +141,8 @@ void Graph::Act(TaskScheduler &scheduler, Node &node) {
         &Graph::Forget,      &Graph::Workers,     &Graph::InPieces, &Graph::Sleepers,
         &Graph::Deferred,    &Graph::Cancelled,   &Graph::OneByOne, &Graph::Readers,
         &Graph::Consumers,   &Graph::Group,       &Graph::Posted,   &Graph::Blocking,
-        &Graph::Loops,       &Graph::Coroutines};
+        &Graph::Loops,       &Graph::Coroutines,  &Graph::Groups,   &Graph::Runs,
+        &Graph::Pipes,       &Graph::Files};
     constexpr uint32_t kCount = sizeof kKinds / sizeof *kKinds;
     Random random(node.seed);
     const Permit permit(*this, scheduler);

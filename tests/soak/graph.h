@@ -134,6 +134,11 @@ private:
     void Blocking(weft::TaskScheduler &scheduler, Node &node, Random &random);
     void Loops(weft::TaskScheduler &scheduler, Node &node, Random &random);
     void Coroutines(weft::TaskScheduler &scheduler, Node &node, Random &random);
+    // graph_flows.cpp
+    void Groups(weft::TaskScheduler &scheduler, Node &node, Random &random);
+    void Runs(weft::TaskScheduler &scheduler, Node &node, Random &random);
+    void Pipes(weft::TaskScheduler &scheduler, Node &node, Random &random);
+    void Files(weft::TaskScheduler &scheduler, Node &node, Random &random);
 
     weft::TaskOptions Options(Random &random) const;
     uint32_t Children(Random &random);
@@ -159,6 +164,7 @@ private:
     }
 
     Figures &m_figures;
+    const weft::SchedulerOptions m_options;
     const uint32_t m_smallFibers, m_pool, m_workers;
     std::vector<uint32_t> m_groupEnds;  // the workers of group i end below this index
     const bool m_large;                 // whether tasks may ask for Large stacks
