@@ -221,14 +221,15 @@ void Script::PassThrough() {
             pipe.flying.Leave();
         });
     };
-    const bool yields = how >= 128;
-    const auto pause = ParallelFilter([&](Piece &) {
-        if (yields) m_scheduler.Yield();
+    // Some items overtake others.
+    const auto pause = ParallelFilter([this, how](const Piece &piece) {
+        if ((piece.number + how / 64) % 4 >= 2) return;
+        for (uint32_t i = 0; i <= how % 3; ++i) m_scheduler.Yield();
     });
     pipe.ending.Call([&] {
         if (kind == 0) {
-            ParallelPipeline(m_scheduler, options, slots.get(), tokens, read, work(0), inOrder(1),
-                             serial(2), last(3));
+            ParallelPipeline(m_scheduler, options, slots.get(), tokens, read, work(0),
+                             ParallelFilter(pause.function), inOrder(1), serial(2), last(3));
         } else if (kind == 1) {
             ParallelPipeline(m_scheduler, options, slots.get(), tokens, read, serial(0),
                              ParallelFilter(pause.function), work(1), inOrder(2), last(3));

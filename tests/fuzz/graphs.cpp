@@ -146,7 +146,7 @@ void Script::RunConditions() {
         if (i != 0 && (shape >> (i + 1) & 1) != 0) leaf.AddEdge(last, node);
         last = node;
     }
-    // The graph of an inner graph, or the same graph at once.
+    // The loop runs `leaf`, or `middle`, which runs `leaf`.
     const GraphNode only = middle.AddGraph("leaf", leaf);
     middle.AddEdge(middle.AddNode("before", {Nothing, nullptr}), only);
     Graph tail(m_world.options, {"tail"});

@@ -156,6 +156,9 @@ void Script::UseGroupTree() {
         groups[which]->Cancel();
     }
     m_scheduler.WaitForCounter(&helping);
+    // What was cancelled does not wait for the gate.
+    for (uint32_t i = 0; i < kGroups; ++i)
+        Require(!isBelow[i] || groups[i]->Wait() == GroupResult::Cancelled, "a cancelled group");
     m_scheduler.DecrementCounter(&gate);
     for (uint32_t i = 0; i < kGroups; ++i) {
         TaskGroup &group = *groups[i];
