@@ -193,7 +193,7 @@ if weft.hasIo then table.insert(unitTests, "io") end
 if testProgram("unit_tests", inTests(table.unpack(unitTests))) then
     files { "samples/frame_loop/**.cpp", "bench/frame/*.cpp", "bench/bodies.cpp", "bench/rounds.cpp", "bench/trace/*.cpp",
             "bench/machine/what_if/recorded_work.cpp" }
-    removefiles { "samples/frame_loop/main.cpp", "bench/frame/main.cpp", "bench/trace/main.cpp", "bench/trace/export_html.cpp" }
+    removefiles { "samples/frame_loop/main.cpp", "samples/frame_loop/window_emscripten.cpp", "bench/frame/main.cpp", "bench/trace/main.cpp", "bench/trace/export_html.cpp" }
     includedirs { "samples", "bench" }
     if not isMsvc then
         pchheader "support/catch.h"
@@ -414,7 +414,10 @@ for _, folder in ipairs(os.matchdirs("samples/*")) do
             cdialect "C99"
             removebuildoptions { "-Wnon-virtual-dtor", "-Wold-style-cast" } -- which gcc refuses for C
         end
-        if name == "frame_loop" then
+        if name == "frame_loop" and _OPTIONS.emscripten then
+            removefiles { folder .. "/window.cpp" }
+            linkoptions { "-sASYNCIFY_STACK_SIZE=65536" } -- for the functions that wait for the browser
+        elseif name == "frame_loop" then
             linkPng()
             if hasSdl then -- for --window
                 defines { "FRAME_LOOP_SDL=1" }

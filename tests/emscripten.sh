@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
-# Compiles weft for WebAssembly with Emscripten, and runs browser_tests (premake5.lua) in node. The
+# Compiles weft for WebAssembly with Emscripten, and runs browser_tests (premake5.lua) in node. Then
+# it builds weft with CMake, and tests the page of the sample frame_loop in headless Chromium. The
 # last line has the sum.
 #
-#     tests/emscripten.sh                or with arguments for Catch2, such as "[graph]"
+#     tests/emscripten.sh                or with arguments for Catch2, such as "[graph]": only these
+#     tests/emscripten.sh --page         only the page; screenshots are in build/page/
+#     tests/emscripten.sh --cmake        only the build with CMake
 #     tests/emscripten.sh --bench        instead: the time of a switch, natively and in node
 #
 # The program has one thread, and cannot start threads or child processes. If such a start is refused
@@ -11,8 +14,8 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 . tests/runs.sh
 
-bench=
-if [ "${1:-}" = --bench ]; then bench=yes; shift; fi
+only=
+case ${1:-} in --bench | --page | --cmake) only=$1; shift ;; esac
 
 # Left out by name:
 # - The test's code needs more of the engine's own stack than node gives to a program.
@@ -54,7 +57,7 @@ measure() {
     echo "$there.wasm: $(stat -c %s $there.wasm) bytes, $(gzip -9 < $there.wasm | wc -c) with gzip"
 }
 
-if [ -n "$bench" ]; then
+if [ "$only" = --bench ]; then
     measure && passed=1
     finish
 fi
@@ -84,6 +87,40 @@ run_cases() { # arguments of Catch2
     echo "[$SECONDS s] browser_tests in node: $passed passed in $((SECONDS - start)) s; $left_out need threads"
 }
 
-[ $# != 0 ] || set -- "$excluded"
-build Release browser_tests && run_cases "$@"
+# The page makes the pictures of the native program.
+test_page() {
+    third_party/setup.sh libpng-dev freedoom chromium fonts-dejavu-core python3 > /dev/null ||
+        { fail "third_party/setup.sh"; return; }
+    configure emscripten --emscripten && build Release frame_loop && configure "" &&
+        build Release frame_loop && figures=' frames a second' run_js page tests/samples/frame_loop/page_test.js
+}
+
+# A program of a user, built with CMake, in node.
+test_cmake() {
+    local work=build/emscripten/cmake log=$logs/emscripten-cmake.log
+    third_party/setup.sh cmake > /dev/null || { fail "third_party/setup.sh"; return; }
+    rm -rf "$work"
+    mkdir -p "$work"
+    cat > "$work/main.cpp" << END
+#include <weft/algorithms/parallel_reduce.h>
+#include <cstdio>
+#include <cstdlib>
+
+int main() {
+    weft::TaskScheduler scheduler;
+    scheduler.Run([](weft::TaskScheduler *, void *) {
+        std::puts("ran");
+    }, nullptr);
+    std::exit(0);
+}
+END
+}
+
+if [ $# != 0 ]; then
+    build Release browser_tests && run_cases "$@"
+    finish
+fi
+[ -n "$only" ] || { build Release browser_tests && run_cases "$excluded"; }
+[ "$only" = --page ] || test_cmake
+[ "$only" = --cmake ] || test_page
 finish

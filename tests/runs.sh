@@ -95,5 +95,30 @@ run() { # configuration, program, arguments
     fi
 }
 
+# Runs a file of tests in node.
+run_js() { # name, file
+    local log=$logs/$1.log start=$SECONDS status
+    timeout --kill-after=10 "$seconds" node --test --test-reporter=tap "$2" \
+        > "$log" 2>&1 < /dev/null &
+    child=$!
+    wait "$child"
+    status=$?
+    child=
+    run_passed=$(sed -n 's/^# pass //p' "$log" | tail -n 1)
+    run_failed=$(sed -n 's/^# fail //p' "$log" | tail -n 1)
+    passed=$((passed + ${run_passed:-0})) failed=$((failed + ${run_failed:-0}))
+    if [ "$status" = 0 ] && [ "${run_passed:-0}" != 0 ]; then
+        echo "[$SECONDS s] $1: $run_passed passed in $((SECONDS - start)) s"
+        sed -n 's/^# /    /p' "$log" | grep -E "$figures"
+        return
+    fi
+    show "$log"
+    if [ "$status" = 124 ]; then fail "$1 hung: stopped after $seconds s"
+    elif [ "${run_failed:-0}" != 0 ]; then echo "[$SECONDS s] FAILED: $1"
+    elif [ "${run_passed:-0}" = 0 ]; then fail "$1 ran no test"
+    else fail "$1 ended with exit code $status"
+    fi
+}
+
 trap '[ -z "$child" ] || kill "$child"; exit 130' INT TERM
 mkdir -p "$logs"

@@ -25,27 +25,6 @@ build Release trace_page || finish
 build Release weft_trace || finish
 export WEFT_TRACE_PAGE=$PWD/build/Release/trace_page WEFT_TRACE=$PWD/build/Release/weft_trace
 
-for name in "${files[@]}"; do
-    log=$logs/trace-page-$name.log start=$SECONDS
-    timeout --kill-after=10 "$seconds" node --test --test-reporter=tap \
-        "tests/trace_page/${name}_test.js" > "$log" 2>&1 < /dev/null &
-    child=$!
-    wait "$child"
-    status=$?
-    child=
-    run_passed=$(sed -n 's/^# pass //p' "$log" | tail -n 1)
-    run_failed=$(sed -n 's/^# fail //p' "$log" | tail -n 1)
-    passed=$((passed + ${run_passed:-0})) failed=$((failed + ${run_failed:-0}))
-    if [ "$status" = 0 ] && [ "${run_passed:-0}" != 0 ]; then
-        echo "[$SECONDS s] $name: $run_passed passed in $((SECONDS - start)) s"
-        sed -n 's/^# \(.* a redraw, .*\)/    \1/p' "$log"
-        continue
-    fi
-    show "$log"
-    if [ "$status" = 124 ]; then fail "$name hung: stopped after $seconds s"
-    elif [ "${run_failed:-0}" != 0 ]; then echo "[$SECONDS s] FAILED: $name"
-    elif [ "${run_passed:-0}" = 0 ]; then fail "$name ran no test"
-    else fail "$name ended with exit code $status"
-    fi
-done
+figures=' a redraw, '
+for name in "${files[@]}"; do run_js "trace-page-$name" "tests/trace_page/${name}_test.js"; done
 finish

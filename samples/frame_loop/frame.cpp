@@ -7,7 +7,6 @@
 #include <weft/frame/frame_pipeline.h>
 #include <weft/frame/scratch_arena.h>
 #include <weft/frame/tagged_heap.h>
-#include <weft/time.h>
 #include <weft/trace/marks.h>
 
 #include <chrono>
@@ -119,13 +118,10 @@ private:
     // The frames of a screen: each one begins at its time, and is shown on worker 0, which is the
     // thread that called RunTasks.
     void RunOnScreen() {
-        constexpr std::chrono::nanoseconds kPeriod(1'000'000'000 / Screen::kFramesPerSecond);
         for (Frame &frame : m_frames) frame.spans.resize(m_scheduler.WorkerCount());
         weft::FramePipeline *running = nullptr;
-        weft::Clock::time_point next = weft::Now();
-        auto pace = [&](weft::TaskScheduler *, const weft::FrameParams &) {
-            next = std::max(next + kPeriod, weft::Now());  // a late frame delays the next ones
-            weft::SleepUntil(m_scheduler, next);
+        auto pace = [this](weft::TaskScheduler *, const weft::FrameParams &) {
+            m_options.screen->Pace(m_scheduler);
         };
         auto world = [this](weft::TaskScheduler *, const weft::FrameParams &params) {
             MakeWorld(params);
@@ -328,6 +324,12 @@ private:
 };
 
 }  // namespace
+
+void Screen::Pace(weft::TaskScheduler &scheduler) {
+    constexpr std::chrono::nanoseconds kPeriod(1'000'000'000 / kFramesPerSecond);
+    m_next = std::max(m_next + kPeriod, weft::Now());  // a late frame delays the next ones
+    weft::SleepUntil(scheduler, m_next);
+}
 
 RunResult RunTasks(const Game &game, const RunOptions &options) {
     return Loop(game, options).RunTasks();

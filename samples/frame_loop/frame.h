@@ -6,6 +6,7 @@
 
 #include <weft/frame/frame_params.h>
 #include <weft/task_scheduler.h>
+#include <weft/time.h>
 
 namespace weft {
 class Recorder;
@@ -43,11 +44,16 @@ class Screen {
 public:
     static constexpr int kFramesPerSecond = 60;
     virtual ~Screen() = default;
+    // Waits until the next frame is to begin: 1/60 s after the one before it. Called on any worker.
+    virtual void Pace(weft::TaskScheduler &scheduler);
     // Returns the viewpoint of the next frame. Called on any worker.
     virtual Viewpoint Move(const Game &game, const Viewpoint &before) = 0;
     // Shows a frame. Returns false to end the run; a later frame that has begun is shown, too.
     // Called on the thread that called RunTasks, with a large stack.
     virtual bool Show(const ShownFrame &frame) = 0;
+
+private:
+    weft::Clock::time_point m_next{};
 };
 
 struct RunOptions {

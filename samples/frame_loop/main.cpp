@@ -77,7 +77,7 @@ void AddOptions(CLI::App &app, Options &options) {
         ->needs(window);
     app.add_flag("--watch", options.run.watches, "show twice a second what the scheduler does")
         ->excludes(serial);
-    app.add_option("--out", options.out, "folder for a picture of every 60th frame")
+    app.add_option("--out", options.out, "folder for a picture of every 60th frame; \"\" for none")
         ->capture_default_str();
 }
 
@@ -137,7 +137,7 @@ Problem PrintSpeedUp(const Game &game, RunOptions options, const RunResult &resu
 
 Problem MakeFolder(const std::filesystem::path &folder) {
     std::error_code failure;
-    std::filesystem::create_directories(folder, failure);
+    if (!folder.empty()) std::filesystem::create_directories(folder, failure);
     return failure ? folder.string() + ": " + failure.message() : Problem();
 }
 
@@ -165,7 +165,7 @@ int Main(int count, char **arguments) {
 
     const std::filesystem::path recordFolder = std::filesystem::path(options.record).parent_path();
     if (!options.window) problem = MakeFolder(options.out);
-    if (problem.empty() && !recordFolder.empty()) problem = MakeFolder(recordFolder);
+    if (problem.empty()) problem = MakeFolder(recordFolder);
     if (!problem.empty()) return Complain(problem, kFailed);
     if (!options.window) options.run.pictures = options.out;
 

@@ -1,7 +1,9 @@
-// Implements picture_file.h with libpng.
+// Implements picture_file.h with libpng, or in a browser by a message.
 #include "picture_file.h"
 
+#if !defined(__EMSCRIPTEN__)
 #include <png.h>
+#endif
 
 #include <algorithm>
 
@@ -12,6 +14,14 @@ std::string PicturePath(const std::string &folder, uint64_t frame) {
     return folder + "/frame_" + std::string(6 - std::min<size_t>(number.size(), 6), '0') + number +
            ".png";
 }
+
+#if defined(__EMSCRIPTEN__)
+
+Problem WritePng(const std::string &path, int, int, const uint8_t *, const uint8_t *) {
+    return path + " cannot be written: there is no libpng in a browser";
+}
+
+#else
 
 Problem WritePng(const std::string &path, int width, int height, const uint8_t *pixels,
                  const uint8_t *palette) {
@@ -29,5 +39,7 @@ Problem WritePng(const std::string &path, int width, int height, const uint8_t *
     if (png_image_write_to_file(&image, path.c_str(), 0, pixels, 0, palette) != 0) return {};
     return path + " cannot be written: " + image.message;
 }
+
+#endif
 
 }  // namespace frame_loop

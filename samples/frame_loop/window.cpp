@@ -1,10 +1,8 @@
 // Implements window.h with SDL2, or without it by a message.
 //
 // SDL's calls for windows and events are made on the main thread: before and after the run, and by
-// the last stage of the frames, which is pinned to it. Two things cross threads:
-// - The keys: the last stage writes two atomic words, the stage that makes the world reads them.
-// - The sounds: the stage that makes the world puts them into a ring, and the audio callback, on a
-//   thread of SDL, takes them out (sound.h). That thread makes no call of weft.
+// the last stage of the frames, which is pinned to it. The audio callback runs on a thread of SDL:
+// it takes sounds out of a ring (sound.h) and makes no call of weft.
 #include "window.h"
 
 #if !defined(FRAME_LOOP_SDL)
@@ -23,43 +21,18 @@ RunResult RunInWindow(const Game &, const Wad &, RunOptions, bool) {
 
 #else
 
-#include "frame_graph.h"
-#include "sound.h"
-#include "walk.h"
+#include "walk_screen.h"
 
 #include <SDL2/SDL.h>
 
-#include <cstdarg>
 #include <cstdio>
 
 namespace frame_loop {
 namespace {
 
-uint32_t KeyOf(SDL_Scancode code) {
-    switch (code) {
-        case SDL_SCANCODE_UP:
-        case SDL_SCANCODE_W:
-            return kForward;
-        case SDL_SCANCODE_DOWN:
-        case SDL_SCANCODE_S:
-            return kBack;
-        case SDL_SCANCODE_LEFT:
-            return kTurnLeft;
-        case SDL_SCANCODE_RIGHT:
-            return kTurnRight;
-        case SDL_SCANCODE_A:
-            return kStepLeft;
-        case SDL_SCANCODE_D:
-            return kStepRight;
-        default:
-            return 0;
-    }
-}
-
-class Window final : public Screen {
+class Window final : public WalkScreen {
 public:
-    Window(const Wad &wad, bool logs)
-        : m_logs(logs), m_graph(wad), m_sounds{ReadSound(wad, "DSHOOF")} {}
+    using WalkScreen::WalkScreen;
     ~Window() override {
         if (m_audio != 0) SDL_CloseAudioDevice(m_audio);  // waits for the end of a callback
         SDL_DestroyTexture(m_texture);
@@ -94,39 +67,20 @@ public:
         return {};
     }
 
-    // The stage that makes the world: on any worker, for one frame after the other. So m_way is
-    // plain data, and the ring has one producer at a time.
-    Viewpoint Move(const Game &game, const Viewpoint &before) override {
-        constexpr Fixed kPace = ToFixed(96);
-        // relaxed: the words say which keys are held; nothing else is published with them. A key
-        // that was pressed and released between two frames is in m_pressed and counts once.
-        const uint32_t keys = m_held.load(std::memory_order_relaxed) |
-                              m_pressed.exchange(0, std::memory_order_relaxed);
-        const Viewpoint eye = Walk(game.level, before, keys);
-        m_way += WayBetween(before, eye);
-        if (m_way >= kPace) {
-            m_way -= kPace;
-            m_ring.Push(0);  // if the ring is full, this step is not heard
-        }
-        return eye;
-    }
-
-    // The last stage: on the main thread.
-    bool Show(const ShownFrame &frame) override {
+private:
+    bool HandleEvents() override {
         bool goesOn = true;
         for (SDL_Event event; SDL_PollEvent(&event) != 0;) goesOn &= Handle(event);
-        m_graph.Add(frame);
-        if (m_showsGraph) m_graph.Draw(&frame.scene);
-        SDL_UpdateTexture(m_texture, nullptr, frame.scene.rgb.data(), 3 * frame.scene.width);
-        SDL_RenderClear(m_renderer);
-        SDL_RenderCopy(m_renderer, m_texture, nullptr, nullptr);
-        SDL_RenderPresent(m_renderer);
-        LogFrame(frame);
-        if (!goesOn) Log("stop %llu", static_cast<unsigned long long>(frame.params.frame));
         return goesOn;
     }
 
-private:
+    void Draw(const Scene &scene) override {
+        SDL_UpdateTexture(m_texture, nullptr, scene.rgb.data(), 3 * scene.width);
+        SDL_RenderClear(m_renderer);
+        SDL_RenderCopy(m_renderer, m_texture, nullptr, nullptr);
+        SDL_RenderPresent(m_renderer);
+    }
+
     static Problem Failed(const char *what) { return std::string(what) + ": " + SDL_GetError(); }
 
     void OpenAudio() {
@@ -153,7 +107,6 @@ private:
     }
 
     bool Handle(const SDL_Event &event) {  // returns false to end
-        const bool isKey = event.type == SDL_KEYDOWN || event.type == SDL_KEYUP;
         if (event.type == SDL_QUIT) {
             Log("closed");
             return false;
@@ -161,62 +114,17 @@ private:
         if (event.type == SDL_WINDOWEVENT && event.window.event == SDL_WINDOWEVENT_FOCUS_GAINED)
             Log("focus");
         if (event.type == SDL_WINDOWEVENT && event.window.event == SDL_WINDOWEVENT_FOCUS_LOST)
-            // relaxed: as in Move. SDL may not tell of keys that are released elsewhere
-            m_held.store(0, std::memory_order_relaxed);
+            ReleaseKeys();
+        const bool isKey = event.type == SDL_KEYDOWN || event.type == SDL_KEYUP;
         if (!isKey || event.key.repeat != 0) return true;
-        const bool isDown = event.type == SDL_KEYDOWN;
-        Log("%s %s", isDown ? "down" : "up", SDL_GetScancodeName(event.key.keysym.scancode));
-        const uint32_t key = KeyOf(event.key.keysym.scancode);
-        if (isDown) {
-            // relaxed, below too: as in Move
-            m_held.fetch_or(key, std::memory_order_relaxed);
-            m_pressed.fetch_or(key, std::memory_order_relaxed);
-            if (event.key.keysym.scancode == SDL_SCANCODE_F1) m_showsGraph = !m_showsGraph;
-        } else {
-            m_held.fetch_and(~key, std::memory_order_relaxed);
-        }
-        return !isDown || event.key.keysym.scancode != SDL_SCANCODE_ESCAPE;
+        return HandleKey(SDL_GetScancodeName(event.key.keysym.scancode), event.type == SDL_KEYDOWN);
     }
 
-    void LogFrame(const ShownFrame &frame) {
-        if (!m_logs) return;
-        const Viewpoint &eye = frame.eye;
-        const bool moves = eye.x != m_shown.x || eye.y != m_shown.y || eye.angle != m_shown.angle;
-        if (moves || m_moved)  // after the last move a line that it stands still
-            Log("%s %d %d %d", moves ? "at" : "still", ToInt(eye.x), ToInt(eye.y),
-                static_cast<int>((uint64_t{eye.angle} * 360) >> 32));
-        m_moved = moves;
-        m_shown = eye;
-        const uint32_t taken = m_ring.Taken();
-        if (taken != m_takenBefore) Log("steps %u", taken);
-        m_takenBefore = taken;
-    }
-
-    void Log(const char *format, ...) {
-        if (!m_logs) return;
-        va_list arguments;
-        va_start(arguments, format);
-        std::vprintf(format, arguments);
-        va_end(arguments);
-        std::puts("");
-        std::fflush(stdout);
-    }
-
-    const bool m_logs;
     SDL_Window *m_window = nullptr;
     SDL_Renderer *m_renderer = nullptr;
     SDL_Texture *m_texture = nullptr;
     SDL_AudioDeviceID m_audio = 0;
-    FrameGraph m_graph;
-    bool m_showsGraph = false;
-    std::vector<Sound> m_sounds;
-    SoundRing m_ring;
     Mixer m_mixer{m_sounds, m_ring, 44100};
-    std::atomic<uint32_t> m_held{0}, m_pressed{0};  // Keys
-    Fixed m_way = 0;                                // since the last sound of a step
-    Viewpoint m_shown{};                            // the rest is for Log
-    bool m_moved = false;
-    uint32_t m_takenBefore = 0;
 };
 
 }  // namespace
