@@ -89,31 +89,36 @@ run_cases() { # arguments of Catch2
 
 # The page makes the pictures of the native program.
 test_page() {
-    third_party/setup.sh libpng-dev freedoom chromium fonts-dejavu-core python3 > /dev/null ||
+    third_party/setup.sh libpng-dev freedoom chromium fonts-dejavu-core > /dev/null ||
         { fail "third_party/setup.sh"; return; }
     configure emscripten --emscripten && build Release frame_loop && configure "" &&
-        build Release frame_loop && figures=' frames a second' run_js page tests/samples/frame_loop/page_test.js
+        build Release frame_loop && figures='[0-9] frames a second' run_js page tests/samples/frame_loop/page_test.js
 }
 
-# A program of a user, built with CMake, in node.
+# Builds the complete program of README.md and weft with CMake, and runs it in node.
 test_cmake() {
     local work=build/emscripten/cmake log=$logs/emscripten-cmake.log
     third_party/setup.sh cmake > /dev/null || { fail "third_party/setup.sh"; return; }
     rm -rf "$work"
     mkdir -p "$work"
-    cat > "$work/main.cpp" << END
-#include <weft/algorithms/parallel_reduce.h>
-#include <cstdio>
-#include <cstdlib>
-
-int main() {
-    weft::TaskScheduler scheduler;
-    scheduler.Run([](weft::TaskScheduler *, void *) {
-        std::puts("ran");
-    }, nullptr);
-    std::exit(0);
-}
+    awk '/^```/ { inside = /cpp/; next } inside' README.md | sed '/^int main/q' > "$work/main.cpp"
+    cat > "$work/CMakeLists.txt" << END
+cmake_minimum_required(VERSION 3.16)
+project(game LANGUAGES CXX)
+add_subdirectory($PWD/third_party/cmake weft)
+add_executable(game main.cpp)
+target_link_libraries(game PRIVATE weft::weft)
 END
+    if emcmake cmake -S "$work" -B "$work/build" -DCMAKE_BUILD_TYPE=Release \
+        -DCMAKE_UNITY_BUILD=ON > "$log" 2>&1 &&
+        cmake --build "$work/build" -j "$(nproc)" >> "$log" 2>&1 &&
+        [ "$($under "$work/build/game.js")" = 4501500 ]; then
+        passed=$((passed + 1))
+        echo "[$SECONDS s] CMake: the complete program of README.md runs in node"
+    else
+        show "$log"
+        fail "CMake"
+    fi
 }
 
 if [ $# != 0 ]; then

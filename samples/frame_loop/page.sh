@@ -4,11 +4,11 @@
 #
 #     samples/frame_loop/page.sh [PORT]      the default is 8000; 0 takes a free one
 #
-# Installs Emscripten, node and a level (third_party/setup.sh). The page is in
+# Installs Emscripten, node, Python and a level (third_party/setup.sh). The page is in
 # build/emscripten/Release/; any web server can serve this folder.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-premake=$(third_party/setup.sh emscripten nodejs freedoom)
+premake=$(third_party/setup.sh emscripten nodejs python3 freedoom)
 export NODE_PATH=/usr/share/nodejs  # for emcc, if node does not come from Debian
 page=build/emscripten/Release log=build/page-build.log
 mkdir -p "$page" build/emscripten/include

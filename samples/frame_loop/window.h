@@ -1,4 +1,5 @@
-// A window for the frames, and keys for the viewer. It needs SDL2 when the sample is built.
+// A window for the frames, and keys for the viewer. It needs SDL2 when the sample is built. In a
+// browser it is the canvas of page.html.
 #pragma once
 
 #include "frame.h"

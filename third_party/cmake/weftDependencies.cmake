@@ -8,6 +8,17 @@ if(NOT TARGET Threads::Threads)
     set(weft_MISSING "threads")
 endif()
 
+if(EMSCRIPTEN AND NOT TARGET weft::boost_context) # its own fibers take the place of Boost.Context
+    add_library(weft::boost_context INTERFACE IMPORTED)
+    set(options -fexceptions)
+    if(WEFT_NO_EXCEPTIONS)
+        set(options)
+    endif()
+    set_target_properties(weft::boost_context PROPERTIES
+        INTERFACE_COMPILE_OPTIONS "${options}"
+        INTERFACE_LINK_OPTIONS "${options};-sASYNCIFY=1;-sALLOW_MEMORY_GROWTH=1")
+endif()
+
 if(NOT TARGET weft::boost_context)
     find_package(Boost QUIET CONFIG COMPONENTS context)
     if(TARGET Boost::context)
