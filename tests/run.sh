@@ -14,7 +14,7 @@
 #                                   of stack frames that have returned) and Tsan, and Debug, clang,
 #                                   Valgrind, the shared library, the library without exceptions,
 #                                   programs that use an installed weft, packages, strict hosts,
-#                                   the calls of POSIX alone, and the window of a sample
+#                                   the calls of POSIX alone, the window of a sample, and browsers
 #     WEFT_CONFIGS="Debug Tsan" tests/run.sh      unit_tests in these configurations only
 #
 # The script installs what it needs (third_party/setup.sh). Before each step it prints the number of
@@ -142,6 +142,7 @@ extras() {
     step run "" Release strict
     step run "" Release posix
     step run "" Release window
+    step run "" Release emscripten
 }
 
 plan() {
