@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # Compiles weft for WebAssembly with Emscripten, and runs browser_tests (premake5.lua) in node. Then
 # it builds weft with CMake, and tests the page of the sample frame_loop in headless Chromium. The
-# last line has the sum.
+# last line sums the results.
 #
 #     tests/emscripten.sh                or with arguments for Catch2, such as "[graph]": only these
 #     tests/emscripten.sh --page         only the page; screenshots are in build/page/
 #     tests/emscripten.sh --cmake        only the build with CMake
 #     tests/emscripten.sh --bench        instead: the time of a switch, natively and in node
 #
-# The program has one thread, and cannot start threads or child processes. If such a start is refused
-# and the test case then fails, the test case counts as left out (tests/main.cpp).
+# The program has one thread, and cannot start threads or child processes. If a start is refused and
+# the test case then fails, the test case counts as left out (tests/main.cpp).
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 . tests/runs.sh

@@ -1,7 +1,7 @@
-// What the windows of the desktop (window.cpp) and of a browser (window_emscripten.cpp) share: keys
+// Shared by the windows of the desktop (window.cpp) and of a browser (window_emscripten.cpp): keys
 // move the viewer, steps sound, and F1 draws the graph of the frames.
 //
-// Two things cross threads:
+// Threads share two things:
 // - The keys: the last stage writes two atomic words, the stage that makes the world reads them.
 // - The sounds: the stage that makes the world puts them into a ring, and the window takes them out
 //   (sound.h).

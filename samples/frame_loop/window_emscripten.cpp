@@ -46,7 +46,7 @@ EM_JS(void, frame_loop_play, (const uint8_t *samples, int count, int rate), {
     source.start();
 });
 
-// Until 1/60 s after the last turn, with 2 ms of tolerance. Displays may be faster.
+// Waits until 1/60 s after the last turn, minus 2 ms. Displays may be faster.
 EM_ASYNC_JS(void, frame_loop_await_turn, (), {
     let now;
     do now = await new Promise(requestAnimationFrame);
@@ -62,8 +62,8 @@ class Page final : public WalkScreen {
 public:
     using WalkScreen::WalkScreen;
 
-    // Suspends the program, also the tasks that could run meanwhile. So it waits first until all of
-    // the frame before has been shown.
+    // Suspends the program, and with it all tasks. So it first waits until the last frame has been
+    // shown.
     void Pace(weft::TaskScheduler &scheduler) override {
         scheduler.WaitForCounter(&m_toShow);
         scheduler.IncrementCounter(&m_toShow);

@@ -1,4 +1,4 @@
-// Tables for the pages of the adapters: a library on weft against the library's own threads. Not
+// Prints tables for the adapters' pages: a library on weft and on the library's own threads. Not
 // part of a run without arguments:
 //
 //     tests/adapters.sh "[.figures]"
@@ -20,7 +20,7 @@ namespace test {
 
 inline constexpr uint32_t kFigureWorkers = 2;
 
-/// How much is done in a second, if `count` of it took as long as `body()`.
+/// Returns `count` divided by the seconds that `body()` takes.
 template <class Body>
 double PerSecond(double count, const Body &body) {
     const auto begin = std::chrono::steady_clock::now();

@@ -1,4 +1,4 @@
-// Plays a script: chooses calls by its bytes.
+// Plays a script: its bytes choose the calls.
 #include "fuzz/script.h"
 #include "fuzz/shared.h"
 
@@ -17,9 +17,9 @@ void Script::Play() {
     }
 }
 
-// Old inputs keep their meaning: bytes below kFirstLater are the first kinds of calls, those below
-// kFirstNewest were added later, and so on. Each kind has several bytes. New kinds take some of
-// these.
+// Each byte chooses a kind of call. Bytes below kFirstLater choose the first kinds. Kinds that were
+// added later have the bytes after those. The newest kinds have bytes that chose other kinds
+// before; inputs of the corpus with these bytes were rewritten.
 void Script::Call() {
     constexpr uint32_t kFirstLater = 132, kFirstNewer = 225, kFirstNewest = 241;
     const uint32_t byte = m_bytes.Next();

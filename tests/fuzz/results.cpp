@@ -1,4 +1,4 @@
-// Results: values that are set once, tasks that begin when others are known.
+// Results: values that are set once, and tasks that begin when values are known.
 #include "weft/data/result.h"
 
 #include "fuzz/script.h"

@@ -16,7 +16,7 @@ void Lowering(TaskScheduler *scheduler, void *cell) {
     scheduler->DecrementCounter(static_cast<Counter *>(static_cast<Cell *>(cell)->target));
 }
 
-// The task of a PeriodicTask. It ends it in its last run.
+// The task of a PeriodicTask. Its last run ends the PeriodicTask.
 struct Repeated {
     PeriodicTask *periodic;
     uint32_t last;

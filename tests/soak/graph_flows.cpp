@@ -1,5 +1,5 @@
-// Nodes of a graph that use task groups, graphs of weft, pipelines and AsyncIo. The account does
-// not include the tasks of these layers.
+// Nodes (graph.h) that use task groups, weft::Graph, pipelines and AsyncIo. Figures::tasks does not
+// count the tasks of these layers.
 #include "soak/graph.h"
 
 #include "weft/algorithms/parallel_pipeline.h"

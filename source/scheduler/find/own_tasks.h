@@ -1,5 +1,5 @@
 // Finds work for a worker while one of its tasks waits with Meanwhile::OwnTasks. The worker runs
-// only what that wait depends on. serving.h defines this and decides it.
+// only what that wait depends on. serving.h decides what that is.
 //
 // The search goes in this order:
 // 1. The waiter runs tasks of its counter inline, as in every wait for zero (run_inline.h).
@@ -12,18 +12,18 @@
 //    takes the first one that the wait depends on, and moves the others to the newest end of its
 //    own queues.
 //
-// An open worker may be busy for long, or wait in the system for something that the waiter holds.
-// So the worker digs from time to time in any case. The first dig comes 100 us after the wait has
-// begun. While digs find nothing, the interval doubles, up to 2 ms, and is at least eight times as
-// long as the last dig took. In between the worker sleeps. This bounds how late a task begins that
-// only this worker can run, so no wake-up is needed for it.
+// An open worker may be busy for long, or block in a system call for something that the waiter
+// holds. So the worker digs at intervals in any case. The first dig comes 100 us after the wait has
+// begun. While digs find nothing, the interval doubles up to 2 ms. It is eight times as long as the
+// last dig took, if that is longer. In between the worker sleeps. So a task that only this worker
+// can run begins in bounded time without a wake-up.
 //
 // Two things make such a task begin sooner. A submission that could wake no other worker wakes this
 // one if no worker is open, or if this worker waits for the task's counter. And before it sleeps,
 // this worker checks once more for tasks of the counter (AnyAwaited): idle_set.h has the proof.
 //
-// While the worker holds an item, the item lies in no queue. Another worker may search, miss it,
-// and go to sleep. So a worker that has moved items wakes a sleeper at the end (WakeOther).
+// A fiber or task that the worker holds lies in no queue. Another worker may search, miss it, and
+// go to sleep. So a worker that has moved items wakes a sleeper at the end (WakeOther).
 #pragma once
 
 #include "scheduler/find/found.h"
