@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tests the window of the sample frame_loop (samples/frame_loop/window.h) on a screen in memory: keys
-# move the viewer and sound steps, F1 draws the graph of the frames, and the run ends in the middle of
-# a frame by Escape, and by the window manager. The last line has the sum.
+# move the viewer and sound steps, a door opens in front of it, F1 draws the graph of the frames, and the run
+# ends in the middle of a frame by Escape, and by the window manager. The last line has the sum.
 #
 #     tests/window.sh                     all tests; screenshots and logs are in build/window/
 #     tests/window.sh --picture FILE      also writes the screenshot with the graph, in 200 colours
@@ -47,9 +47,10 @@ await_line() { await logged "$1"; }
 ended() { ! kill -0 "$child" 2> /dev/null; }
 
 # Starts the sample, and waits until keys reach it.
-start() { # name
+start() { # name, arguments
     name=$1
-    build/Release/frame_loop --window --window-log > "$folder/$name.log" 2> "$folder/$name.errors" &
+    shift
+    build/Release/frame_loop --window --window-log "$@" > "$folder/$name.log" 2> "$folder/$name.errors" &
     child=$!
     await_line '^focus$' && await_line '^still' || return
     window=$(xdotool search --name 'weft: frame_loop' | tail -n 1)
@@ -147,9 +148,10 @@ xdotool key Escape
 check "Escape ends the run" await_line '^down Escape$'
 check "the run ended well after Escape" ends_well
 
-check "a second window opens" start close
+check "a second window opens" start close --level E1M7  # a door is before the viewer
 xdotool keydown w
 check "it walks" await_line '^steps 1$'
+check "a door opens" await_line '^door$'
 xdotool key alt+F4  # openbox asks the window to close
 check "closing the window ends the run" await_line '^closed$'
 xdotool keyup w

@@ -11,10 +11,6 @@ class Film final : public Screen {
 public:
     explicit Film(const Wad &wad) : m_graph(wad) {}
 
-    Viewpoint Move(const Game &game, const Viewpoint &) override {
-        return game.path[++m_moves % game.path.size()];
-    }
-
     // Writing a picture takes longer than a frame. So the pictures are kept until the end.
     bool Show(const ShownFrame &frame) override {
         constexpr uint64_t kEvery = 8;
@@ -41,7 +37,6 @@ private:
     };
     FrameGraph m_graph;
     std::vector<Picture> m_pictures;
-    size_t m_moves = 0;
 };
 
 }  // namespace

@@ -135,8 +135,8 @@ private:
             std::vector<Span> spans;
             for (const WorkerSpans &of : frame.spans)
                 spans.insert(spans.end(), of.spans.begin(), of.spans.end());
-            if (!m_options.screen->Show(
-                    {params, running->Frames(), m_scheduler, frame.eye, spans, frame.scene}))
+            if (!m_options.screen->Show({params, running->Frames(), m_scheduler, frame.eye,
+                                         frame.world, spans, frame.scene}))
                 running->Stop();
         };
         const weft::FrameStage stages[kTurns] = {
@@ -178,13 +178,20 @@ private:
         const Frame &before = m_frames[(params.slot + kInFlight - 1) % kInFlight];
         Frame &frame = m_frames[params.slot];
         for (WorkerSpans &of : frame.spans) of.spans.clear();
-        frame.eye = m_options.screen != nullptr ? m_options.screen->Move(m_game, before.eye)
-                                                : m_game.path[params.frame % m_game.path.size()];
         const World &now = before.world;
         World &next = frame.world;
-        const size_t tasks = (now.size() + kMonstersPerTask - 1) / kMonstersPerTask;
+        std::optional<Viewpoint> moved;
+        if (m_options.screen != nullptr) moved = m_options.screen->Move(m_game, before.eye, now);
+        frame.eye = moved.value_or(m_game.path[params.frame % m_game.path.size()]);
+        if (moved.has_value()) {
+            OpenDoors(m_game.level, frame.eye, now, &next);
+        } else {
+            OpenDoorsOnPath(m_game, params.frame, now, &next);
+        }
+        const size_t monsters = now.monsters.size();
+        const size_t tasks = (monsters + kMonstersPerTask - 1) / kMonstersPerTask;
         const auto last = [&](size_t first) {
-            return std::min(first + kMonstersPerTask, now.size());
+            return std::min(first + kMonstersPerTask, monsters);
         };
         RunStage(kThink, &frame, tasks, [&](size_t task) {
             const size_t first = task * kMonstersPerTask;
@@ -204,7 +211,7 @@ private:
         RunStage(kVisibility, &frame, 1,
                  [&](size_t) { FindVisible(m_game, frame.eye, frame.world, &scene); });
         RunStage(kStrips, &frame, scene.strips.size(),
-                 [&](size_t strip) { DrawStrip(m_game, &scene, strip); });
+                 [&](size_t strip) { DrawStrip(m_game, frame.world, &scene, strip); });
         RunStage(kCompose, &frame, Bands(), [&](size_t band) {
             const int first = static_cast<int>(band) * kRowsPerTask;
             frame.bands[band] =

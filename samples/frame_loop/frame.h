@@ -8,6 +8,8 @@
 #include <weft/task_scheduler.h>
 #include <weft/time.h>
 
+#include <optional>
+
 namespace weft {
 class Recorder;
 }
@@ -34,20 +36,25 @@ struct ShownFrame {  // what a Screen gets
     const weft::FrameRing &frames;  // all frames before this one have their stamps
     weft::TaskScheduler &scheduler;
     const Viewpoint &eye;
+    const World &world;
     const std::vector<Span> &spans;  // of the tasks of this frame
     Scene &scene;                    // the screen may draw on its `rgb`
 };
 
-// Shows the frames of RunTasks while they are made, and moves the viewer. The members are called by
-// one stage each, so for one frame after the other.
+// Shows the frames of RunTasks while they are made, and may move the viewer. The members are called
+// by one stage each, so for one frame after the other.
 class Screen {
 public:
     static constexpr int kFramesPerSecond = 60;
     virtual ~Screen() = default;
     // Waits until the next frame is to begin: 1/60 s after the one before it. Called on any worker.
     virtual void Pace(weft::TaskScheduler &scheduler);
-    // Returns the viewpoint of the next frame. Called on any worker.
-    virtual Viewpoint Move(const Game &game, const Viewpoint &before) = 0;
+    // Returns the viewpoint of the next frame, or nothing: then the viewer follows the path of the
+    // game. `now` is the world before. Called on any worker.
+    virtual std::optional<Viewpoint> Move(const Game & /*game*/, const Viewpoint & /*before*/,
+                                          const World & /*now*/) {
+        return {};
+    }
     // Shows a frame. Returns false to end the run; a later frame that has begun is shown, too.
     // Called on the thread that called RunTasks, with a large stack.
     virtual bool Show(const ShownFrame &frame) = 0;

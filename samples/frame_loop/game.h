@@ -1,5 +1,5 @@
-// The game: a level, its things and monsters, and the viewer's path. Thinking reads the world of
-// one frame and writes the world of the next. So all monsters of a frame are independent.
+// The game: a level, its things, doors and monsters, and the viewer's path. Each frame reads the
+// world of the frame before and writes its own. So all monsters of a frame are independent.
 #pragma once
 
 #include "level.h"
@@ -31,7 +31,11 @@ struct Monster {
     Fixed stepX, stepY;  // where it wants to go: Think writes it, Move applies it
 };
 
-using World = std::vector<Monster>;
+struct World {
+    std::vector<Monster> monsters;
+    Ceilings ceilings;
+    int doorsBegun = 0;  // doors that begin to open in this frame
+};
 
 struct Game {  // it does not change while the frames run
     Textures textures;
@@ -48,7 +52,12 @@ Problem LoadGame(const Wad &wad, const std::string &levelName, Game *game);
 void PlaceThings(TextureLoader *textures, Game *game);
 void FindPath(Game *game, Problem *problem);
 
-// Both write the monsters [first, last) of `next`, which is as large as `now`. Call Move when Think
+// Write the ceilings of `next`: doors near the viewer open a bit in each frame, and stay open. A
+// viewer on the path does not stop, so its doors open before it comes near.
+void OpenDoors(const Level &level, const Viewpoint &viewer, const World &now, World *next);
+void OpenDoorsOnPath(const Game &game, uint64_t frame, const World &now, World *next);
+
+// Both write the monsters [first, last) of `next`, which has as many as `now`. Call Move when Think
 // has been called for all monsters.
 void Think(const Game &game, const Viewpoint &viewer, const World &now, World *next, size_t first,
            size_t last);

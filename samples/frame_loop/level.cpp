@@ -25,19 +25,18 @@ void WalkTree(const Level &level, Sides sides, Visit visit) {
     }
 }
 
+}  // namespace
+
 // A segment and a square touch unless one of three lines separates them: the two axes and the
 // segment itself.
-bool Touches(const Seg &seg, Fixed x, Fixed y, Fixed radius) {
+bool Seg::Touches(Fixed x, Fixed y, Fixed radius) const {
     const auto apart = [radius](int a, int b, Fixed middle) {
         return ToFixed(std::max(a, b)) <= middle - radius ||
                ToFixed(std::min(a, b)) >= middle + radius;
     };
-    return !apart(seg.x1, seg.x2, x) && !apart(seg.y1, seg.y2, y) &&
-           std::abs(seg.SideOf(x, y)) <
-               radius * (std::abs(seg.x2 - seg.x1) + std::abs(seg.y2 - seg.y1));
+    return !apart(x1, x2, x) && !apart(y1, y2, y) &&
+           std::abs(SideOf(x, y)) < radius * (std::abs(x2 - x1) + std::abs(y2 - y1));
 }
-
-}  // namespace
 
 int Level::SubsectorAt(Fixed x, Fixed y) const {
     int at = root;
@@ -45,10 +44,12 @@ int Level::SubsectorAt(Fixed x, Fixed y) const {
     return ~at;
 }
 
-Footing FootingAt(const Level &level, Fixed x, Fixed y, int radius, int blockingFlags) {
+Footing FootingAt(const Level &level, const Ceilings &ceilings, Fixed x, Fixed y, int radius,
+                  int blockingFlags) {
     const Fixed reach = ToFixed(radius);
-    const Sector &here = level.SectorOf(level.SubsectorAt(x, y));
-    Footing footing{here.floor, here.ceiling, here.floor, false, 0};
+    const int here = level.subsectors[level.SubsectorAt(x, y)].sector,
+              floor = level.sectors[here].floor;
+    Footing footing{floor, ceilings[here], floor, false, 0};
     const auto sides = [&](const Node &node) {
         ++footing.work;
         const int64_t apart = node.SideOf(x, y),
@@ -59,13 +60,13 @@ Footing FootingAt(const Level &level, Fixed x, Fixed y, int radius, int blocking
         for (int i = subsector.firstSeg; i < subsector.lastSeg; ++i) {
             const Seg &seg = level.segs[i];
             ++footing.work;
-            if (!Touches(seg, x, y, reach)) continue;
+            if (!seg.Touches(x, y, reach)) continue;
             footing.blocked |= seg.back == kNone || (seg.flags & blockingFlags) != 0;
             if (footing.blocked) return false;
             for (const int touched : {seg.front, seg.back}) {
                 const Sector &sector = level.sectors[touched];
                 footing.floor = std::max(footing.floor, sector.floor);
-                footing.ceiling = std::min(footing.ceiling, sector.ceiling);
+                footing.ceiling = std::min(footing.ceiling, ceilings[touched]);
                 footing.lowestFloor = std::min(footing.lowestFloor, sector.floor);
             }
         }
@@ -76,8 +77,8 @@ Footing FootingAt(const Level &level, Fixed x, Fixed y, int radius, int blocking
 
 // The openings on the line of sight narrow a window. The window is measured as the height above `z`
 // at the far end of the line. So the order of the openings does not matter.
-bool CanSee(const Level &level, Fixed x, Fixed y, Fixed z, Fixed toX, Fixed toY, Fixed bottom,
-            Fixed top) {
+bool CanSee(const Level &level, const Ceilings &ceilings, Fixed x, Fixed y, Fixed z, Fixed toX,
+            Fixed toY, Fixed bottom, Fixed top) {
     const int64_t dx = (toX - x) >> 8, dy = (toY - y) >> 8;  // the product of two fits 64 bits
     Fixed low = bottom - z, high = top - z;
     const auto sides = [&](const Node &node) {
@@ -97,10 +98,11 @@ bool CanSee(const Level &level, Fixed x, Fixed y, Fixed z, Fixed toX, Fixed toY,
             const Fixed part = (from >> 6) * kOne / (((from - to) >> 6) | 1);
             if (seg.back == kNone) low = high;
             if (part <= 0 || seg.back == kNone) continue;
-            const Sector &front = level.sectors[seg.front], &back = level.sectors[seg.back];
-            low = std::max(low, (ToFixed(std::max(front.floor, back.floor)) - z) * kOne / part);
-            high =
-                std::min(high, (ToFixed(std::min(front.ceiling, back.ceiling)) - z) * kOne / part);
+            const int floor =
+                          std::max(level.sectors[seg.front].floor, level.sectors[seg.back].floor),
+                      ceiling = std::min(ceilings[seg.front], ceilings[seg.back]);
+            low = std::max(low, (ToFixed(floor) - z) * kOne / part);
+            high = std::min(high, (ToFixed(ceiling) - z) * kOne / part);
         }
         return low < high;
     });

@@ -19,8 +19,9 @@ public:
         m_first = static_cast<size_t>(marker - m_wad.lumps.data()) + 1;
         m_vertexes = Find("VERTEXES", 4);
         ForEach("SECTORS", 26, [this](Bytes r) {
-            m_level.sectors.push_back({r.I16(0), r.I16(2), m_textures.Flat(r.Name(4)),
+            m_level.sectors.push_back({r.I16(0), m_textures.Flat(r.Name(4)),
                                        m_textures.Flat(r.Name(12)), r.I16(20), r.I16(24)});
+            m_level.ceilings.push_back(r.I16(2));
         });
         ForEach("SIDEDEFS", 30, [this](Bytes r) {
             m_level.sides.push_back({r.I16(0), r.I16(2), m_textures.Wall(r.Name(4)),
@@ -44,7 +45,7 @@ public:
             Report(m_problem, m_level.name + ": too many THINGS");
         if (!m_problem->empty()) return;
         CheckTree();
-        OpenDoors();
+        FindDoors(&m_level);
     }
 
 private:
@@ -159,30 +160,6 @@ private:
                                              std::to_string(Level::kMaxDepth));
             seen[at] = true;
             for (const int child : m_level.nodes[at].child) open.push_back({child, depth + 1});
-        }
-    }
-
-    // Opens the doors. A closed door is a sector whose ceiling is at its floor, and which something
-    // can trigger.
-    void OpenDoors() {
-        std::vector<int> opened(m_level.sectors.size(), INT16_MIN);
-        std::vector<bool> triggered(m_level.sectors.size());
-        for (const Line &line : m_level.lines) {
-            if (line.back == kNone) continue;
-            const int front = m_level.sides[line.front].sector,
-                      back = m_level.sides[line.back].sector;
-            if (line.special != 0) triggered[back] = true;
-            for (const auto &[sector, other] : {std::pair{front, back}, std::pair{back, front}}) {
-                const int ceiling = m_level.sectors[other].ceiling - 4;
-                if (sector != other)
-                    opened[sector] =
-                        opened[sector] == INT16_MIN ? ceiling : std::min(opened[sector], ceiling);
-            }
-        }
-        for (size_t i = 0; i < opened.size(); ++i) {
-            Sector &sector = m_level.sectors[i];
-            if (sector.ceiling == sector.floor && (triggered[i] || sector.tag != 0))
-                sector.ceiling = std::max(sector.ceiling, opened[i]);
         }
     }
 

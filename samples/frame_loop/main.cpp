@@ -173,7 +173,7 @@ int Main(int count, char **arguments) {
     if (!result.problem.empty()) return Complain(result.problem, kFailed);
     std::printf("level        %s: %zu lines, %zu subsectors, %zu monsters\n",
                 game.level.name.c_str(), game.level.lines.size(), game.level.subsectors.size(),
-                game.start.size());
+                game.start.monsters.size());
     std::printf("workers      %zu%s\n", result.workers.size(),
                 options.serial ? " (plain loop)" : "");
     std::printf("frames       %zu of %dx%d\n", result.presentedNs.size(), options.run.width,

@@ -20,8 +20,13 @@ struct Point {
 // The level as a grid of cells. Each cell has the neighbours to which the viewer can walk.
 class Walker {
 public:
-    Walker(const Level &level, Point start, int maxStep, int64_t *budget)
-        : m_level(&level), m_maxStep(maxStep), m_budget(budget), m_centers{start}, m_exits(1) {
+    Walker(const Level &level, const Ceilings &ceilings, Point start, int maxStep, int64_t *budget)
+        : m_level(&level),
+          m_ceilings(&ceilings),
+          m_maxStep(maxStep),
+          m_budget(budget),
+          m_centers{start},
+          m_exits(1) {
         constexpr size_t kMaxCells = 32768;
         constexpr std::array<std::array<int, 2>, 4> kSteps{
             {{kCellSide, 0}, {0, kCellSide}, {-kCellSide, 0}, {0, -kCellSide}}};
@@ -83,7 +88,7 @@ private:
             const Fixed dx = (to.x - from.x) * i / samples, dy = (to.y - from.y) * i / samples;
             if (*m_budget < 0) return false;
             const Footing footing =
-                FootingAt(*m_level, from.x + dx, from.y + dy, kRadius, kBlocksAll);
+                FootingAt(*m_level, *m_ceilings, from.x + dx, from.y + dy, kRadius, kBlocksAll);
             *m_budget -= footing.work;
             if (footing.blocked || footing.ceiling - footing.floor < kHeight) return false;
             if (footing.floor - floor > m_maxStep) return false;
@@ -105,6 +110,7 @@ private:
     }
 
     const Level *m_level;
+    const Ceilings *m_ceilings;
     int m_maxStep;
     int64_t *m_budget;
     std::vector<Point> m_centers;
@@ -114,16 +120,17 @@ private:
 
 // Returns a tour from the player's start. If only lifts or teleporters lead out of there, the tour
 // may climb any step, or begin at another thing.
-std::vector<Point> FindTour(const Level &level, const Thing &start) {
+std::vector<Point> FindTour(const Level &level, const Ceilings &ceilings, const Thing &start) {
     constexpr size_t kEnoughCells = 400, kTourCells = size_t{2} * kCount * kSpeed / kCellSide;
     // in steps of FootingAt; limits the time that a broken file can cost
     int64_t budget = 50'000'000;
     const auto pointOf = [](const Thing &thing) {
         return Point{ToFixed(thing.x), ToFixed(thing.y)};
     };
-    Walker best(level, pointOf(start), kMaxStep, &budget);
+    Walker best(level, ceilings, pointOf(start), kMaxStep, &budget);
     for (size_t i = 0; i <= level.things.size() && best.Cells() < kEnoughCells; ++i) {
-        Walker walker(level, pointOf(i == 0 ? start : level.things[i - 1]), 4 * INT16_MAX, &budget);
+        Walker walker(level, ceilings, pointOf(i == 0 ? start : level.things[i - 1]), 4 * INT16_MAX,
+                      &budget);
         if (walker.Cells() > best.Cells()) best = std::move(walker);
     }
     return best.Tour(kTourCells);
@@ -162,15 +169,16 @@ void FindPath(Game *game, Problem *problem) {
     if (problem->empty() && start == level.things.end())
         *problem = level.name + ": no start for player 1 among its things";
     if (!problem->empty()) return;
-    const std::vector<Point> points = Resample(FindTour(level, *start));
+    const Ceilings ceilings = OpenCeilings(level);  // doors open before the viewer reaches them
+    const std::vector<Point> points = Resample(FindTour(level, ceilings, *start));
     std::vector<Viewpoint> path(kCount);
     std::vector<Fixed> eyes(kCount),
         turns(kCount);  // sums of turns: unlike angles, they have a mean
     for (int i = 0; i < kCount; ++i) {
         path[i].x = Smooth(i, kSmoothing, [&](int j) { return points[j].x; });
         path[i].y = Smooth(i, kSmoothing, [&](int j) { return points[j].y; });
-        eyes[i] =
-            ToFixed(FootingAt(level, points[i].x, points[i].y, kRadius, 0).floor + kEyeHeight);
+        eyes[i] = ToFixed(FootingAt(level, ceilings, points[i].x, points[i].y, kRadius, 0).floor +
+                          kEyeHeight);
     }
     for (int i = 0; i < kCount; ++i) {
         const Viewpoint &here = path[i], &ahead = path[std::min(i + kLookAhead, kCount - 1)];
@@ -182,7 +190,8 @@ void FindPath(Game *game, Problem *problem) {
                                                    static_cast<Angle>(before)));
     }
     for (int i = 0; i < kCount; ++i) {
-        const Fixed floor = ToFixed(FootingAt(level, path[i].x, path[i].y, kEyeRoom, 0).floor);
+        const Fixed floor =
+            ToFixed(FootingAt(level, ceilings, path[i].x, path[i].y, kEyeRoom, 0).floor);
         path[i].z = std::max(Smooth(i, kSmoothing, [&](int j) { return eyes[j]; }),
                              floor + ToFixed(kEyeRoom));  // never inside a ledge
         path[i].angle =

@@ -8,9 +8,11 @@ namespace {
 // outwards. Then it draws sprites and walls with holes, the farthest first.
 class ColumnPainter {
 public:
-    ColumnPainter(const Game &game, const Scene &scene, Strip *strip, int column, uint8_t *pixels)
+    ColumnPainter(const Game &game, const World &world, const Scene &scene, Strip *strip,
+                  int column, uint8_t *pixels)
         : m_textures(game.textures),
           m_level(game.level),
+          m_ceilings(world.ceilings),
           m_scene(scene),
           m_strip(*strip),
           m_column(column),
@@ -63,7 +65,7 @@ private:
         const Seg &seg = *visible.seg;
         const Side &side = m_level.sides[seg.side];
         const Sector &front = m_level.sectors[seg.front];
-        const Fixed eye = m_scene.eye.z, ceiling = ToFixed(front.ceiling) - eye,
+        const Fixed eye = m_scene.eye.z, ceiling = ToFixed(m_ceilings[seg.front]) - eye,
                     floor = ToFixed(front.floor) - eye;
         const int ceilingRow = RowOf(ceiling), floorRow = RowOf(floor);
         if (ceiling > 0 || front.ceilingFlat == kSky)
@@ -86,7 +88,7 @@ private:
             // if a texture is missing, the plane behind continues: levels use this for invisible
             // pits
             const Sector &back = m_level.sectors[seg.back];
-            const Fixed backCeiling = ToFixed(back.ceiling) - eye,
+            const Fixed backCeiling = ToFixed(m_ceilings[seg.back]) - eye,
                         backFloor = ToFixed(back.floor) - eye;
             const int upperEnd = RowOf(backCeiling), lowerBegin = RowOf(backFloor);
             // sky continues over lower sky
@@ -207,10 +209,11 @@ private:
         const Side &side = m_level.sides[seg.side];
         if (seg.back == kNone || side.middle == kNone) return;
         const Image &image = m_textures.walls[side.middle];
-        const Sector &front = m_level.sectors[seg.front], &back = m_level.sectors[seg.back];
         const bool stands = (seg.flags & kLowerUnpegged) != 0;
-        const int top = stands ? std::max(front.floor, back.floor) + image.height
-                               : std::min(front.ceiling, back.ceiling);
+        const int top =
+            stands ? std::max(m_level.sectors[seg.front].floor, m_level.sectors[seg.back].floor) +
+                         image.height
+                   : std::min(m_ceilings[seg.front], m_ceilings[seg.back]);
         m_depth = passed.depth;
         m_colors = WallColors(seg);
         PaintHoled(image, Repeated(passed.along, image.width),
@@ -230,6 +233,7 @@ private:
 
     const Textures &m_textures;
     const Level &m_level;
+    const Ceilings &m_ceilings;
     const Scene &m_scene;
     Strip &m_strip;
     int m_column;
@@ -248,7 +252,7 @@ uint64_t LittleEndian32(const uint8_t *bytes) {
 
 }  // namespace
 
-void DrawStrip(const Game &game, Scene *scene, size_t index) {
+void DrawStrip(const Game &game, const World &world, Scene *scene, size_t index) {
     Strip &strip = scene->strips[index];
     const int first = static_cast<int>(index) * Scene::kStripColumns,
               last = std::min(first + Scene::kStripColumns, scene->width);
@@ -259,7 +263,7 @@ void DrawStrip(const Game &game, Scene *scene, size_t index) {
     for (const VisibleSprite &it : scene->sprites)
         if (it.left < last && it.right > first) strip.sprites.push_back(&it);
     for (int column = first; column < last; ++column)
-        ColumnPainter(game, *scene, &strip, column,
+        ColumnPainter(game, world, *scene, &strip, column,
                       &scene->pixels[size_t{1} * column * scene->height])
             .Paint();
 }

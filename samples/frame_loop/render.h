@@ -54,7 +54,7 @@ struct Scene {
 };
 
 void FindVisible(const Game &game, const Viewpoint &eye, const World &world, Scene *scene);
-void DrawStrip(const Game &game, Scene *scene, size_t strip);
+void DrawStrip(const Game &game, const World &world, Scene *scene, size_t strip);
 // returns the hash of the rows
 uint64_t ComposeRows(const Game &game, Scene *scene, int firstRow, int lastRow);
 

@@ -1,4 +1,4 @@
-// Places the things of a level, and moves the monsters.
+// Places the things of a level, and moves the monsters. Closed doors stop monsters and their sight.
 #include "game.h"
 
 #include <cstdlib>
@@ -39,13 +39,13 @@ uint32_t Random(uint32_t *state) { return (*state = *state * 1664525 + 101390422
 bool Fits(const Game &game, const World &now, const Monster &monster, Fixed x, Fixed y,
           Footing *footing) {
     const MonsterKind &kind = game.kinds[monster.kind];
-    *footing = FootingAt(game.level, x, y, kind.radius, kBlocksAll | kBlocksMonsters);
+    *footing = FootingAt(game.level, now.ceilings, x, y, kind.radius, kBlocksAll | kBlocksMonsters);
     if (footing->blocked || footing->ceiling - footing->floor < kind.height) return false;
     if (footing->floor - monster.floor > kMaxStep ||
         monster.floor - footing->lowestFloor > kMaxStep)
         return false;
     const Fixed reach = ToFixed(kind.radius + 20);
-    return std::none_of(now.begin(), now.end(), [&](const Monster &other) {
+    return std::none_of(now.monsters.begin(), now.monsters.end(), [&](const Monster &other) {
         const Fixed dx = std::abs(other.x - x), dy = std::abs(other.y - y);
         return dx < reach && dy < reach &&
                dx + dy < std::abs(other.x - monster.x) + std::abs(other.y - monster.y);
@@ -69,6 +69,7 @@ void PlaceThings(TextureLoader *textures, Game *game) {
         kindOf[kind.type] = static_cast<int>(game->kinds.size());
         game->kinds.push_back(kind);
     }
+    game->start.ceilings = game->level.ceilings;
     for (const Thing &thing : game->level.things) {
         if ((thing.flags & kSeveralPlayersOnly) != 0 || (thing.flags & kHardSkill) == 0) continue;
         const Fixed x = ToFixed(thing.x), y = ToFixed(thing.y);
@@ -78,9 +79,9 @@ void PlaceThings(TextureLoader *textures, Game *game) {
         if (scenery != sceneryOf.end() && scenery->second != kNone)
             game->scenery.push_back({x, y, subsector, scenery->second});
         if (monster == kindOf.end()) continue;
-        const uint32_t seed = static_cast<uint32_t>(game->start.size()) * 2654435761u + 1;
-        game->start.push_back({x, y, AngleOfDegrees(thing.angle), seed, monster->second, floor,
-                               subsector, 0, 0, 0, 0});
+        const uint32_t seed = static_cast<uint32_t>(game->start.monsters.size()) * 2654435761u + 1;
+        game->start.monsters.push_back({x, y, AngleOfDegrees(thing.angle), seed, monster->second,
+                                        floor, subsector, 0, 0, 0, 0});
     }
 }
 
@@ -89,12 +90,12 @@ void Think(const Game &game, const Viewpoint &viewer, const World &now, World *n
     constexpr int kAlertFrames = 240, kKeepAway = 96;
     constexpr Angle kMaxTurn = kQuarterTurn / 12;
     for (size_t i = first; i < last; ++i) {
-        Monster &monster = (*next)[i] = now[i];
+        Monster &monster = next->monsters[i] = now.monsters[i];
         const MonsterKind &kind = game.kinds[monster.kind];
         const Fixed eye = ToFixed(monster.floor + kind.height * 3 / 4), dx = viewer.x - monster.x,
                     dy = viewer.y - monster.y;
-        const bool sees = CanSee(game.level, monster.x, monster.y, eye, viewer.x, viewer.y,
-                                 viewer.z - ToFixed(41), viewer.z + ToFixed(15));
+        const bool sees = CanSee(game.level, now.ceilings, monster.x, monster.y, eye, viewer.x,
+                                 viewer.y, viewer.z - ToFixed(41), viewer.z + ToFixed(15));
         const uint32_t chance = Random(&monster.random);
         Fixed speed = ToFixed(kind.speed);
         monster.alert = sees ? kAlertFrames : std::max(monster.alert - 1, 0);
@@ -117,14 +118,14 @@ void Think(const Game &game, const Viewpoint &viewer, const World &now, World *n
 // monster turns.
 void Move(const Game &game, const World &now, World *next, size_t first, size_t last) {
     for (size_t i = first; i < last; ++i) {
-        Monster &monster = (*next)[i];
+        Monster &monster = next->monsters[i];
         const std::array<std::pair<Fixed, Fixed>, 3> ways{
             {{monster.stepX, monster.stepY}, {monster.stepX, 0}, {0, monster.stepY}}};
         if (ways[0] == ways[1] && ways[0] == ways[2]) continue;  // it does not move
         Footing footing{};
         const auto way = std::find_if(ways.begin(), ways.end(), [&](const auto &step) {
             return step != std::pair<Fixed, Fixed>() &&
-                   Fits(game, now, now[i], monster.x + step.first, monster.y + step.second,
+                   Fits(game, now, now.monsters[i], monster.x + step.first, monster.y + step.second,
                         &footing);
         });
         if (way == ways.end()) {

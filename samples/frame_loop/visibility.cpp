@@ -9,7 +9,8 @@ namespace {
 
 class Walk {
 public:
-    Walk(const Game &game, Scene *scene) : m_game(game), m_scene(*scene) {}
+    Walk(const Game &game, const Ceilings &ceilings, Scene *scene)
+        : m_game(game), m_ceilings(ceilings), m_scene(*scene) {}
 
     // Visits the nearer half of a node first. Skips a half whose box is outside of the view or
     // behind closed columns.
@@ -115,10 +116,12 @@ private:
         const Sector &front = m_game.level.sectors[seg.front],
                      &back = m_game.level.sectors[seg.back];
         const bool bothSky = front.ceilingFlat == kSky && back.ceilingFlat == kSky;
-        return back.floor >= front.ceiling || (back.ceiling <= front.floor && !bothSky);
+        return back.floor >= m_ceilings[seg.front] ||
+               (m_ceilings[seg.back] <= front.floor && !bothSky);
     }
 
     const Game &m_game;
+    const Ceilings &m_ceilings;
     Scene &m_scene;
 };
 
@@ -143,12 +146,12 @@ void FindVisible(const Game &game, const Viewpoint &eye, const World &world, Sce
     scene->sprites.clear();
     scene->closed.assign(scene->width, 0);
     scene->reached.assign(game.level.subsectors.size(), 0);
-    Walk walk(game, scene);
+    Walk walk(game, world.ceilings, scene);
     walk.Run();
     for (const Scenery &it : game.scenery)
         walk.AddSprite(it.x, it.y, game.level.SectorOf(it.subsector).floor, it.subsector, it.sprite,
                        0);
-    for (const Monster &it : world)
+    for (const Monster &it : world.monsters)
         walk.AddSprite(it.x, it.y, it.floor, it.subsector,
                        game.kinds[it.kind].sprites[it.walked / 8 % 4], it.angle);
     std::stable_sort(scene->sprites.begin(), scene->sprites.end(),

@@ -10,10 +10,6 @@ namespace {
 constexpr int kRadius = 16, kHeight = 56, kEyeHeight = 41, kSpeed = 7, kRise = 6;
 constexpr Angle kTurn = kQuarterTurn / 40;
 
-Footing ViewerAt(const Level &level, Fixed x, Fixed y) {
-    return FootingAt(level, x, y, kRadius, kBlocksAll);
-}
-
 // A deep fall is allowed.
 bool CanStand(const Footing &there, int floor) {
     return !there.blocked && there.ceiling - there.floor >= kHeight &&
@@ -22,7 +18,11 @@ bool CanStand(const Footing &there, int floor) {
 
 }  // namespace
 
-Viewpoint Walk(const Level &level, const Viewpoint &before, uint32_t keys) {
+Viewpoint Walk(const Level &level, const Ceilings &ceilings, const Viewpoint &before,
+               uint32_t keys) {
+    const auto footingAt = [&](Fixed x, Fixed y) {
+        return FootingAt(level, ceilings, x, y, kRadius, kBlocksAll);
+    };
     const auto sign = [keys](uint32_t plus, uint32_t minus) {
         return static_cast<int>((keys & plus) != 0) - static_cast<int>((keys & minus) != 0);
     };
@@ -33,12 +33,12 @@ Viewpoint Walk(const Level &level, const Viewpoint &before, uint32_t keys) {
     const Fixed sine = Sine(eye.angle), cosine = Cosine(eye.angle);
     const Fixed dx = Multiply(ahead, cosine) + Multiply(right, sine),
                 dy = Multiply(ahead, sine) - Multiply(right, cosine);
-    Footing footing = ViewerAt(level, eye.x, eye.y);
+    Footing footing = footingAt(eye.x, eye.y);
     // the whole step, or a part of it to slide along a wall
     const std::array<std::pair<Fixed, Fixed>, 3> ways{{{dx, dy}, {dx, 0}, {0, dy}}};
     for (const auto &[stepX, stepY] : ways) {
         if (stepX == 0 && stepY == 0) continue;
-        const Footing there = ViewerAt(level, eye.x + stepX, eye.y + stepY);
+        const Footing there = footingAt(eye.x + stepX, eye.y + stepY);
         if (!CanStand(there, footing.floor)) continue;
         eye.x += stepX;
         eye.y += stepY;

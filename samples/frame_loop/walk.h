@@ -15,8 +15,10 @@ enum Keys : uint32_t {  // bits
 };
 
 /// Returns where the viewer of one frame is in the next frame. `keys`: those that are held. Walls,
-/// high steps and low ceilings stop it; it slides along them. A frame is 1/60 s. Thread-safe.
-Viewpoint Walk(const Level &level, const Viewpoint &before, uint32_t keys);
+/// high steps, low ceilings and closed doors stop it; it slides along them. A frame is 1/60 s.
+/// Thread-safe.
+Viewpoint Walk(const Level &level, const Ceilings &ceilings, const Viewpoint &before,
+               uint32_t keys);
 
 /// Returns the distance between two viewpoints on the map, without their heights.
 inline Fixed WayBetween(const Viewpoint &a, const Viewpoint &b) {

@@ -20,22 +20,24 @@ uint32_t KeyOf(const std::string &name) {
 }  // namespace
 
 WalkScreen::WalkScreen(const Wad &wad, bool logs)
-    : m_sounds{ReadSound(wad, "DSHOOF")}, m_logs(logs), m_graph(wad) {}
+    : m_sounds{ReadSound(wad, "DSHOOF"), ReadSound(wad, "DSDOROPN")}, m_logs(logs), m_graph(wad) {}
 
 // The stage that makes the world: on any worker, for one frame after the other. So m_way is plain
 // data, and the ring has one producer at a time.
-Viewpoint WalkScreen::Move(const Game &game, const Viewpoint &before) {
+std::optional<Viewpoint> WalkScreen::Move(const Game &game, const Viewpoint &before,
+                                          const World &now) {
     constexpr Fixed kPace = ToFixed(96);
     // relaxed: the words say which keys are held; nothing else is published with them. A key that
     // was pressed and released between two frames is in m_pressed and counts once.
     const uint32_t keys =
         m_held.load(std::memory_order_relaxed) | m_pressed.exchange(0, std::memory_order_relaxed);
-    const Viewpoint eye = Walk(game.level, before, keys);
+    const Viewpoint eye = Walk(game.level, now.ceilings, before, keys);
     m_way += WayBetween(before, eye);
     if (m_way >= kPace) {
         m_way -= kPace;
         m_ring.Push(0);  // if the ring is full, this step is not heard
     }
+    if (now.doorsBegun != 0) m_ring.Push(1);
     return eye;
 }
 
@@ -70,6 +72,7 @@ void WalkScreen::ReleaseKeys() {
 
 void WalkScreen::LogFrame(const ShownFrame &frame) {
     if (!m_logs) return;
+    if (frame.world.doorsBegun != 0) Log("door");
     const Viewpoint &eye = frame.eye;
     const bool moves = eye.x != m_shown.x || eye.y != m_shown.y || eye.angle != m_shown.angle;
     if (moves || m_moved)  // after the last move a line that it stands still

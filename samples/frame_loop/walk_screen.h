@@ -1,5 +1,5 @@
 // Shared by the windows of the desktop (window.cpp) and of a browser (window_emscripten.cpp): keys
-// move the viewer, steps sound, and F1 draws the graph of the frames.
+// move the viewer, steps and doors sound, and F1 draws the graph of the frames.
 //
 // Threads share two things:
 // - The keys: the last stage writes two atomic words, the stage that makes the world reads them.
@@ -18,7 +18,8 @@ class WalkScreen : public Screen {
 public:
     // `logs`: writes a line to stdout for each event that it handled, for tests.
     WalkScreen(const Wad &wad, bool logs);
-    Viewpoint Move(const Game &game, const Viewpoint &before) override;
+    std::optional<Viewpoint> Move(const Game &game, const Viewpoint &before,
+                                  const World &now) override;
     bool Show(const ShownFrame &frame) override;
 
 protected:

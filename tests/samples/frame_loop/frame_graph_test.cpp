@@ -12,7 +12,9 @@ namespace {
 // Shows some frames, and compares the paths with the times of the stages.
 class Checker final : public Screen {
 public:
-    Viewpoint Move(const Game &, const Viewpoint &before) override { return before; }
+    std::optional<Viewpoint> Move(const Game &, const Viewpoint &before, const World &) override {
+        return before;
+    }
     bool Show(const ShownFrame &shown) override {
         ++frames;
         elsewhere += std::this_thread::get_id() != m_owner;

@@ -97,7 +97,7 @@ TEST_CASE("frame_loop: another level, path, size or monster makes other pictures
     RunOptions wide = Small(30);
     wide.width = 176;
     CHECK(RunSerial(*game, wide).hash != hash);
-    for (Monster &monster : game->start) monster.random ^= 1;
+    for (Monster &monster : game->start.monsters) monster.random ^= 1;
     CHECK(RunSerial(*game, Small(200)).hash != RunSerial(*test::LevelOf("E1M1"), Small(200)).hash);
     std::reverse(game->path.begin(), game->path.end());
     CHECK(RunSerial(*game, Small(30)).hash != hash);
@@ -113,7 +113,8 @@ TEST_CASE("frame_loop: the viewer walks through the level and never stands in a 
         std::set<int> subsectors;
         for (size_t i = 0; i < game->path.size(); ++i) {
             const Viewpoint &eye = game->path[i];
-            const Footing footing = FootingAt(game->level, eye.x, eye.y, 2, kBlocksAll);
+            const Footing footing =
+                FootingAt(game->level, game->level.ceilings, eye.x, eye.y, 2, kBlocksAll);
             if (footing.blocked || eye.z <= ToFixed(footing.floor)) ++inWall;
             if (i != 0 &&
                 Distance(eye.x - game->path[i - 1].x, eye.y - game->path[i - 1].y) > ToFixed(11))
@@ -130,25 +131,27 @@ TEST_CASE("frame_loop: monsters move, stay out of walls, and notice the viewer",
     const auto game = test::LevelOf("E1M1");
     World now = game->start, next = now;
     int inWall = 0;
-    size_t noticed = 0;
+    const std::vector<Monster> &monsters = now.monsters;
+    const auto count = [&](auto which) {
+        return std::count_if(monsters.begin(), monsters.end(), which);
+    };
+    std::ptrdiff_t noticed = 0;
     for (size_t frame = 0; frame < 400; ++frame) {
-        Think(*game, game->path[frame], now, &next, 0, now.size());
-        Move(*game, now, &next, 0, now.size());
-        for (size_t i = 0; i < now.size(); ++i) {
-            const bool moved = next[i].walked != now[i].walked;
-            const MonsterKind &kind = game->kinds[next[i].kind];
-            if (moved &&
-                FootingAt(game->level, next[i].x, next[i].y, kind.radius, kBlocksAll).blocked)
-                ++inWall;
+        OpenDoorsOnPath(*game, frame, now, &next);
+        Think(*game, game->path[frame], now, &next, 0, monsters.size());
+        Move(*game, now, &next, 0, monsters.size());
+        for (size_t i = 0; i < monsters.size(); ++i) {
+            const Monster &moved = next.monsters[i];
+            if (moved.walked == monsters[i].walked) continue;
+            const Footing footing = FootingAt(game->level, now.ceilings, moved.x, moved.y,
+                                              game->kinds[moved.kind].radius, kBlocksAll);
+            inWall += footing.blocked || footing.ceiling <= footing.floor;
         }
         now = next;
-        noticed = std::max(
-            noticed, static_cast<size_t>(std::count_if(
-                         now.begin(), now.end(), [](const Monster &it) { return it.alert > 0; })));
+        noticed = std::max(noticed, count([](const Monster &it) { return it.alert > 0; }));
     }
     CHECK(inWall == 0);
     CHECK(noticed >= 3);
-    CHECK(std::count_if(now.begin(), now.end(), [](const Monster &it) { return it.walked > 100; }) >
-          10);
+    CHECK(count([](const Monster &it) { return it.walked > 100; }) > 10);
 }
 #endif
