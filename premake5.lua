@@ -133,6 +133,7 @@ project "test_main"
     kind "StaticLib"
     files { "tests/main.cpp" }
     useCatch()
+    weft.useLibraries() -- in a cross build the headers of Catch2 lie beside those of Boost
     if not isMsvc then buildoptions { "-O0" } end -- optimising it takes up to a minute
 
 -- Defines a test program from the sources that match the patterns. `ownMain`: one of them has main().
