@@ -71,6 +71,7 @@ Found PinnedTask(Worker *, Priority, bool, Serving *) noexcept { return {}; }
 Found PinnedFiber(Worker *, Priority, Serving *) noexcept { return {}; }
 Found FindServing(Worker *) noexcept { return {}; }
 Found FindPinnedServing(Worker *) noexcept { return {}; }
+bool AnyAwaited(const Worker *) noexcept { return false; }
 void SortInbox(Worker *) noexcept {}
 Found FindOrdered(Worker *, WorkerMode) noexcept { return {}; }
 Found FindPinnedOrdered(Worker *) noexcept { return {}; }
