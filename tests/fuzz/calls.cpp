@@ -2,6 +2,8 @@
 #include "fuzz/script.h"
 #include "fuzz/shared.h"
 
+#include <iterator>
+
 namespace fuzz {
 
 using namespace weft;
@@ -39,8 +41,12 @@ void Script::Call() {
     Require(mine == nullptr || *mine == this, "FiberLocal is somebody else's");
 }
 
+template <size_t kCount>
+void Script::CallOneOf(const Kind (&kinds)[kCount], uint32_t number) {
+    (this->*kinds[number % kCount])();
+}
+
 void Script::CallPlain(uint32_t kind) {
-    using Kind = void (Script::*)();
     static constexpr Kind kKinds[] = {
         &Script::Submit,
         &Script::SubmitAndWait,
@@ -65,11 +71,10 @@ void Script::CallPlain(uint32_t kind) {
         &Script::MistakeInLife,
         &Script::MistakeAtStart,
     };
-    (this->*kKinds[kind % (sizeof kKinds / sizeof *kKinds)])();
+    CallOneOf(kKinds, kind);
 }
 
 void Script::CallLater(uint32_t kind) {
-    using Kind = void (Script::*)();
     static constexpr Kind kKinds[] = {
         &Script::WaitInTime,
         &Script::Sleep,
@@ -103,21 +108,19 @@ void Script::CallLater(uint32_t kind) {
         &Script::MistakeInCancel,
         &Script::MistakeInJobs,
     };
-    (this->*kKinds[kind % (sizeof kKinds / sizeof *kKinds)])();
+    CallOneOf(kKinds, kind);
 }
 
 void Script::CallNewer(uint32_t kind) {
-    using Kind = void (Script::*)();
     static constexpr Kind kKinds[] = {
         &Script::UseCoroutines,   &Script::UseFrames,       &Script::UseMemory,
         &Script::MistakeInFrames, &Script::MistakeInMemory, &Script::MistakeInJobOptions,
         &Script::SubmitParent,    &Script::MistakeInGroups,
     };
-    (this->*kKinds[kind % (sizeof kKinds / sizeof *kKinds)])();
+    CallOneOf(kKinds, kind);
 }
 
 void Script::CallNewest(uint32_t kind) {
-    using Kind = void (Script::*)();
     static constexpr Kind kKinds[] = {
         &Script::UseGroup,   &Script::UseGroupTree,  &Script::WithdrawTasks,
         &Script::RepeatTask, &Script::UseResult,     &Script::UseWhen,
@@ -125,17 +128,16 @@ void Script::CallNewest(uint32_t kind) {
         &Script::VisitEach,  &Script::PassThrough,   &Script::Sort,
         &Script::Scan,       &Script::WaitForFirst,  &Script::MistakeInNewest,
     };
-    (this->*kKinds[kind % (sizeof kKinds / sizeof *kKinds)])();
+    CallOneOf(kKinds, kind);
 }
 
 void Script::MistakeInNewest() {
-    using Kind = void (Script::*)();
     static constexpr Kind kKinds[] = {
         &Script::MistakeInTaskGroups, &Script::MistakeInWithdrawn, &Script::MistakeInResults,
         &Script::MistakeInGraphs,     &Script::MistakeInFlows,     &Script::MistakeInSorts,
         &Script::MistakeInFirst,
     };
-    (this->*kKinds[m_bytes.Below(sizeof kKinds / sizeof *kKinds)])();
+    CallOneOf(kKinds, m_bytes.Below(static_cast<uint32_t>(std::size(kKinds))));
 }
 
 }  // namespace fuzz

@@ -16,6 +16,9 @@ public:
 
 private:
     void Call();
+    using Kind = void (Script::*)();
+    template <size_t kCount>
+    void CallOneOf(const Kind (&kinds)[kCount], uint32_t number);
     void CallPlain(uint32_t kind);
     void CallLater(uint32_t kind);
     void CallNewer(uint32_t kind);

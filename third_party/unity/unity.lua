@@ -1,7 +1,7 @@
 -- Option --unity, or WEFT_UNITY=1: joins the sources of each program to a small number of large
 -- files. Headers are then compiled less often, but a small change compiles a large file again.
--- .ci/run uses it. It has an effect on makefiles only. That each file of the library compiles alone
--- is shown by tests/mutants.sh, which does not join the files of the simulator.
+-- .ci/run uses it. It has an effect on makefiles only. tests/mutants.sh compiles each file of the
+-- library alone for the simulator. There, some headers of the standard library are included before.
 --
 -- A file of the library is included as it is: `premake5 check-unity` shows that this works. A test
 -- file is included in a namespace of its own, since test files use the same names. Its headers are
