@@ -1,5 +1,6 @@
 #include "blocking/blocking_threads.h"
 
+#include "platform/compiler.h"
 #include "support/child_process.h"
 #include "support/failing_allocation.h"
 #include "support/host_memory.h"
@@ -403,7 +404,7 @@ TEST_CASE("blocking threads: no hook is called if the system refuses the thread"
     CHECK(record.stops == 0);
 }
 
-#if defined(WEFT_LINUX)
+#if defined(WEFT_LINUX)  // nice values and CPUs of threads, and forks
 
 namespace {
 
@@ -493,10 +494,6 @@ TEST_CASE("blocking threads: without the permission, a thread keeps its nice val
     CHECK(child.exited);
     CHECK(child.code == 0);
 }
-
-#endif
-
-#if !defined(_WIN32)
 
 TEST_CASE(
     "blocking threads: in a forked child, callers make the calls, and the destructor does not wait",

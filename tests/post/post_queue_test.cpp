@@ -2,6 +2,7 @@
 
 #include "post/jobs.h"
 
+#include "platform/compiler.h"
 #include "support/child_process.h"
 
 #include <memory>
@@ -11,7 +12,7 @@
 
 #include <catch2/catch.hpp>
 
-#if !defined(_WIN32)
+#if defined(WEFT_LINUX)
 #include <unistd.h>
 #endif
 
@@ -323,7 +324,7 @@ TEST_CASE("PostQueue: ends though a posted job was destroyed and another one too
     CHECK(one.Log().CountOf(ReportCode::DestroyedInUse) == 2);
 }
 
-#if !defined(_WIN32)
+#if defined(WEFT_LINUX)  // other systems do not tell of a fork
 
 TEST_CASE("report Forked: the destructor of a PostQueue in a child reports once, and does not wait",
           "[post][fork_mark]") {

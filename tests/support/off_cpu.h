@@ -1,6 +1,8 @@
 // Makes a thread lose its processor, for tests of platform/off_cpu.h.
 #pragma once
 
+#include "platform/compiler.h"
+
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -18,7 +20,7 @@ namespace test {
 
 /// Returns true if this system tells when a thread was off its processor.
 inline bool IsOffCpuTold() {
-#if defined(RSEQ_SIG) && (defined(__x86_64__) || defined(__aarch64__))
+#if defined(WEFT_LINUX) && defined(RSEQ_SIG) && (defined(__x86_64__) || defined(__aarch64__))
     if (__rseq_size == 0) return false;
     const auto *area = reinterpret_cast<const struct rseq *>(
         static_cast<const char *>(__builtin_thread_pointer()) + __rseq_offset);
