@@ -2,11 +2,10 @@
 # Compiles weft for aarch64 on x86-64, and runs tests under the user emulation of qemu. The last
 # line has the sum.
 #
-#     tests/aarch64.sh                short_tests (premake5.lua), 300 schedules of each model of
-#                                     the simulator, and the sample frame_loop, which must draw the
-#                                     same pictures as on x86-64
+#     tests/aarch64.sh                short_tests (premake5.lua), and the sample frame_loop, which
+#                                     must draw the same pictures as on x86-64
 #     tests/aarch64.sh --full         all unit tests except those that the script names, 3,000
-#                                     schedules, more pictures
+#                                     schedules of each model of the simulator, more pictures
 #     tests/aarch64.sh "[deque]"      runs only unit_tests; the arguments go to Catch2
 #
 # WEFT_CONFIGS has the configurations of the tests (Release). WEFT_TIMEOUT is the time limit of a
@@ -41,5 +40,5 @@ emulated="qemu-aarch64 -L /usr/$triplet"
 configure $triplet --cross=$triplet --boost="$libraries" || finish
 under=$emulated
 run_tests "" "$excluded$store_then_load" "$@"
-[ $# != 0 ] || run_models_and_sample ""
+[ $# != 0 ] || run_sample_and_models ""
 finish

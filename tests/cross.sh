@@ -39,10 +39,12 @@ compare_pictures() { # how programs end there, arguments of frame_loop
     fi
 }
 
-run_models_and_sample() { # how programs end there
-    local schedules=300 pictures=(--frames 60 --size 320x200 --workers 2)
+run_sample_and_models() { # how programs end there
+    local pictures=(--frames 60 --size 320x200 --workers 2)
     # shellcheck disable=SC2154
-    if [ -n "$full" ]; then schedules=3000 pictures=(--frames 200 --size 320x200 --workers 3); fi
-    build Release simulator && run Release "simulator$1" --schedules $schedules
+    if [ -n "$full" ]; then
+        build Release simulator && run Release "simulator$1" --schedules 3000
+        pictures=(--frames 200 --size 320x200 --workers 3)
+    fi
     compare_pictures "$1" "${pictures[@]}"
 }

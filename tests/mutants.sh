@@ -418,10 +418,9 @@ try() {
             ;;
     esac
 
-    # In a sample, the simulator's program has many mutants, other programs have one or two. These
-    # spend most of the time in the compiler.
+    # A program has a few mutants in a sample. It spends most of the time in the compiler.
     unity='' optimise=''
-    [ -n "$mode" ] || [ "$program" = simulator ] || unity=1 optimise=-O0
+    [ -n "$mode" ] || unity=1 optimise=-O0
     ! grep -q '^+++ .*\.h$' "$patch" || unity=1
 
     # Without the patch the test has to pass. Patches with the same test share this run. A generated

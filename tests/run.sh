@@ -110,7 +110,7 @@ sanitizers() {
     step run "" Release machine bounds  # wake-ups and efficiency on many virtual cores
     step run "" Release machine check-what-if bench/frame/{aaa,indie,spiky}.frame
     step run "" Release simulate 2000
-    step run "" Release simulate --weak 800
+    step run "" Release simulate --weak 400
     step run "" Release readme/run      # its blocks of code compile
 }
 

@@ -2,10 +2,10 @@
 # Compiles weft for 64-bit Windows with mingw-w64 on x86-64, and runs tests under wine. The last
 # line has the sum.
 #
-#     tests/windows.sh                short_tests (premake5.lua), 300 schedules of each model of
-#                                     the simulator, and the sample frame_loop, which must draw the
-#                                     same pictures as on Linux
-#     tests/windows.sh --full         all unit tests for Windows, 3,000 schedules, more pictures
+#     tests/windows.sh                short_tests (premake5.lua), and the sample frame_loop, which
+#                                     must draw the same pictures as on Linux
+#     tests/windows.sh --full         all unit tests for Windows, 3,000 schedules of each model of
+#                                     the simulator, more pictures
 #     tests/windows.sh "[deque]"      runs only unit_tests; the arguments go to Catch2
 #
 # WEFT_CONFIGS has the configurations of the tests (Release). WEFT_TIMEOUT is the time limit of a
@@ -42,5 +42,5 @@ export CC=$triplet-gcc-posix CXX=$triplet-g++-posix  # std::thread and std::mute
 configure $triplet --os=windows --cross=$triplet --boost="$libraries" || finish
 under=wine64
 run_tests .exe "*" "$@"
-[ $# != 0 ] || run_models_and_sample .exe
+[ $# != 0 ] || run_sample_and_models .exe
 finish
