@@ -4,6 +4,7 @@
 #include "weft/blocking/blocking_calls.h"
 
 #include "adapters/figures.h"
+#include "adapters/frames.h"
 #include "support/scheduler_run.h"
 #include "support/threads.h"
 
@@ -202,6 +203,49 @@ TEST_CASE("ExrThreadPool: a stage of a frame reads a file while others run", "[e
     CHECK(wrong == 0);
     CHECK(others == 72);
     CHECK(test::Faults(run.log) == "");
+}
+
+TEST_CASE("ExrThreadPool: stages of overlapping frames write and read their pictures", "[exr]") {
+    constexpr uint32_t kFrames = 4;
+    const std::vector<Expected> expected = {Expected(0), Expected(1), Expected(2), Expected(3)};
+    REQUIRE(expected[0].file != expected[1].file);
+    for (uint32_t workers : {1u, 2u, 4u}) {
+        INFO(workers << " workers");
+        SchedulerOptions options = test::Options(workers);
+        Seen seen;
+        seen.AttachTo(options);
+        test::Runner run(options);
+        uint32_t right = 0;
+        bool overlap = false;
+        CHECK(run.Run([&](TaskScheduler &scheduler) {
+            UseForExr(scheduler);
+            BlockingCalls calls(scheduler);
+            struct Frame {
+                Pixels picture;
+                std::string file;
+            } frames[test::kFramesInFlight];
+            overlap = test::RunFrames(
+                scheduler, kFrames,
+                [&](const FrameParams &params) {
+                    frames[params.slot].picture = Picture(params.frame);
+                },
+                [&](const FrameParams &params) {
+                    Frame &frame = frames[params.slot];
+                    frame.file = calls.Run([&] { return Write(frame.picture); });
+                },
+                [&](const FrameParams &params) {
+                    const std::string &file = frames[params.slot].file;
+                    const Pixels pixels = calls.Run([&] { return ReadPixels(file); });
+                    const Expected &own = expected[params.frame];
+                    right += file == own.file && pixels == own.picture;
+                });
+            calls.Run([] { StopUsingForExr(); });
+        }) == Status::Ok);
+        CHECK(overlap);
+        CHECK(right == kFrames);
+        CHECK(seen.tasks >= kFrames * 2 * kHeight / 16);  // in parallel, on the workers
+        CHECK(test::Faults(run.log) == "");
+    }
 }
 
 TEST_CASE("ExrThreadPool: damaged files throw for their reader; a stopped scheduler is reported",

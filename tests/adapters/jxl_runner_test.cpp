@@ -2,6 +2,7 @@
 #include "adapters/libjxl/jxl_runner.h"
 
 #include "adapters/figures.h"
+#include "adapters/frames.h"
 #include "support/scheduler_run.h"
 #include "support/threads.h"
 
@@ -25,10 +26,10 @@ constexpr JxlPixelFormat kFormat{3, JXL_TYPE_UINT8, JXL_NATIVE_ENDIAN, 0};
 
 using Bytes = std::vector<uint8_t>;
 
-Bytes Picture() {
+Bytes Picture(uint64_t frame = 0) {
     Bytes pixels(size_t{3} * kWidth * kHeight);
     for (size_t i = 0; i < pixels.size(); ++i) {
-        const double x = static_cast<double>(i / 3 % kWidth);
+        const double x = static_cast<double>(i / 3 % kWidth + 8 * frame);
         const double y = static_cast<double>(i / 3 / kWidth);
         pixels[i] = static_cast<uint8_t>(128 + 90 * std::sin(x * y / 9000) +
                                          30 * std::cos((x - y) / (5 + static_cast<double>(i % 3))));
@@ -132,6 +133,45 @@ TEST_CASE("JxlRunner: tasks and threads get the bytes that libjxl's own threads 
         }) == Status::Ok);
         CHECK(wrong == 0);
         CHECK(others == 59);
+        CHECK(test::Faults(run.log) == "");
+    }
+}
+
+TEST_CASE("JxlRunner: a stage of overlapping frames encodes their pictures", "[jxl]") {
+    constexpr uint32_t kFrames = 3;
+    std::vector<Bytes> expected;
+    {
+        const JxlThreadParallelRunnerPtr threads = JxlThreadParallelRunnerMake(nullptr, 3);
+        for (uint32_t frame = 0; frame < kFrames; ++frame)
+            expected.push_back(Encode(Picture(frame), JxlThreadParallelRunner, threads.get()));
+    }
+    REQUIRE(!expected[0].empty());
+    REQUIRE(expected[0] != expected[1]);
+    for (uint32_t workers : {1u, 2u, 4u}) {
+        INFO(workers << " workers");
+        test::Runner run(test::Options(workers));
+        uint32_t right = 0;
+        bool overlap = false;
+        CHECK(run.Run([&](TaskScheduler &scheduler) {
+            JxlRunner runner(scheduler);
+            struct Frame {
+                Bytes picture, file;
+            } frames[test::kFramesInFlight];
+            overlap = test::RunFrames(
+                scheduler, kFrames,
+                [&](const FrameParams &params) {
+                    frames[params.slot].picture = Picture(params.frame);
+                },
+                [&](const FrameParams &params) {
+                    Frame &frame = frames[params.slot];
+                    frame.file = Encode(frame.picture, JxlRunner::Run, &runner);
+                },
+                [&](const FrameParams &params) {
+                    right += frames[params.slot].file == expected[params.frame];
+                });
+        }) == Status::Ok);
+        CHECK(overlap);
+        CHECK(right == kFrames);
         CHECK(test::Faults(run.log) == "");
     }
 }

@@ -1,7 +1,8 @@
 // ODE's worlds on weft end where they end on ODE's own threads.
 #include "adapters/ode/ode_threading.h"
 
-#include "adapters/figures.h"
+#include "adapters/frames.h"
+#include "adapters/ode_scene.h"
 #include "support/scheduler_run.h"
 #include "support/threads.h"
 
@@ -15,120 +16,9 @@
 #include <catch2/catch.hpp>
 
 using namespace weft;
+using namespace test::ode;
 
 namespace {
-
-/// Makes ODE's data, once for the process and once for each thread.
-void Init() {
-    struct Ode {
-        Ode() { dInitODE2(0); }
-        ~Ode() { dCloseODE(); }
-    };
-    static const Ode ode;
-    dAllocateODEDataForThread(dAllocateMaskAll);
-}
-
-/// Heaps of balls that fall on the ground. Balls that touch each other are an island.
-class Scene {
-public:
-    Scene(int heaps, int balls) {
-        Init();
-        m_world = dWorldCreate();
-        m_space = dSimpleSpaceCreate(nullptr);
-        m_contacts = dJointGroupCreate(0);
-        dWorldSetGravity(m_world, 0, 0, -9.81);
-        dCreatePlane(m_space, 0, 0, 1, 0);
-        for (int i = 0; i < heaps * balls; ++i) {
-            const dBodyID body = dBodyCreate(m_world);
-            dMass mass;
-            dMassSetSphere(&mass, 1, 0.5);
-            dBodySetMass(body, &mass);
-            const int place = i % balls;
-            dBodySetPosition(body, 10.0 * (i / balls) + 0.3 * (place % 2), 0.2 * (place % 3),
-                             0.6 + 0.9 * place);
-            dGeomSetBody(dCreateSphere(m_space, 0.5), body);
-            m_bodies.push_back(body);
-        }
-    }
-    Scene(const Scene &) = delete;
-    Scene &operator=(const Scene &) = delete;
-    ~Scene() {
-        dJointGroupDestroy(m_contacts);
-        dSpaceDestroy(m_space);
-        dWorldDestroy(m_world);
-    }
-
-    dWorldID World() { return m_world; }
-
-    /// Returns false if ODE cannot make the step.
-    bool Step() {
-        dSpaceCollide(m_space, this, [](void *scene, dGeomID a, dGeomID b) {
-            static_cast<Scene *>(scene)->Touch(a, b);
-        });
-        const bool done = dWorldStep(m_world, 1 / 60.0) != 0;
-        dJointGroupEmpty(m_contacts);
-        return done;
-    }
-
-    bool Steps(int count) {
-        for (int i = 0; i < count; ++i) {
-            if (!Step()) return false;
-        }
-        return true;
-    }
-
-    /// The coordinates of all bodies.
-    std::vector<dReal> State() {
-        std::vector<dReal> state;
-        for (const dBodyID body : m_bodies) {
-            const dReal *place = dBodyGetPosition(body);
-            state.insert(state.end(), place, place + 3);
-        }
-        return state;
-    }
-
-private:
-    void Touch(dGeomID a, dGeomID b) {
-        dContact contacts[4] = {};
-        const int count = dCollide(a, b, 4, &contacts[0].geom, sizeof(dContact));
-        for (int i = 0; i < count; ++i) {
-            contacts[i].surface.mode = dContactBounce;
-            contacts[i].surface.mu = 0.7;
-            contacts[i].surface.bounce = 0.2;
-            dJointAttach(dJointCreateContact(m_world, m_contacts, &contacts[i]), dGeomGetBody(a),
-                         dGeomGetBody(b));
-        }
-    }
-
-    dWorldID m_world;
-    dSpaceID m_space;
-    dJointGroupID m_contacts;
-    std::vector<dBodyID> m_bodies;
-};
-
-constexpr int kSteps = 60;
-
-/// ODE's own pool of two threads.
-class OwnThreads {
-public:
-    OwnThreads() { dThreadingThreadPoolServeMultiThreadedImplementation(m_pool, m_threading); }
-    OwnThreads(const OwnThreads &) = delete;
-    OwnThreads &operator=(const OwnThreads &) = delete;
-    ~OwnThreads() {
-        dThreadingImplementationShutdownProcessing(m_threading);
-        dThreadingFreeThreadPool(m_pool);
-        dThreadingFreeImplementation(m_threading);
-    }
-    void Serve(Scene &scene) {
-        dWorldSetStepThreadingImplementation(
-            scene.World(), dThreadingImplementationGetFunctions(m_threading), m_threading);
-    }
-
-private:
-    const dThreadingImplementationID m_threading = dThreadingAllocateMultiThreadedImplementation();
-    const dThreadingThreadPoolID m_pool =
-        dThreadingAllocateThreadPool(2, 0, dAllocateFlagBasicData, nullptr);
-};
 
 /// What ODE's own threads make of the scene. Empty if a step fails.
 std::vector<dReal> Expected(int heaps, int balls) {
@@ -191,6 +81,59 @@ TEST_CASE("OdeThreading: a world ends in the state that ODE's own threads reach"
             CHECK(others == 19 * kSteps);
             CHECK(test::Faults(run.log) == "");
         }
+    }
+}
+
+TEST_CASE("OdeThreading: a stage of overlapping frames steps a world, and the next one reads it",
+          "[ode]") {
+    constexpr uint32_t kFrames = 40;  // the balls land in frame 9
+    const auto pushOf = [](uint64_t frame) { return 0.01 * static_cast<dReal>(frame % 7); };
+    std::vector<std::vector<dReal>> expected;
+    {
+        Init();
+        OwnThreads threads;
+        Scene scene(30, 1);
+        threads.Serve(scene);
+        for (uint32_t frame = 0; frame < kFrames; ++frame) {
+            scene.Push(pushOf(frame), -pushOf(frame));
+            REQUIRE(scene.Step());
+            expected.push_back(scene.State());
+        }
+    }
+    REQUIRE(Distance(expected[0], expected[kFrames - 1]) > 0.1);
+    for (uint32_t workers : {1u, 2u, 4u}) {
+        INFO(workers << " workers");
+        SchedulerOptions options = test::Options(workers);
+        options.threads.onStart = [](uint32_t, void *) { Init(); };
+        test::Runner run(options);
+        uint32_t right = 0, steps = 0;
+        bool overlap = false;
+        CHECK(run.Run([&](TaskScheduler &scheduler) {
+            OdeThreading threading(scheduler);
+            Scene scene(30, 1);
+            dWorldSetStepThreadingImplementation(scene.World(), threading.Functions(),
+                                                 threading.Id());
+            struct Frame {
+                dReal push;
+                std::vector<dReal> state;
+            } frames[test::kFramesInFlight];
+            overlap = test::RunFrames(
+                scheduler, kFrames,
+                [&](const FrameParams &params) { frames[params.slot].push = pushOf(params.frame); },
+                [&](const FrameParams &params) {
+                    Frame &frame = frames[params.slot];
+                    scene.Push(frame.push, -frame.push);
+                    steps += scene.Step();
+                    frame.state = scene.State();
+                },
+                [&](const FrameParams &params) {
+                    right += Distance(frames[params.slot].state, expected[params.frame]) == 0;
+                });
+        }) == Status::Ok);
+        CHECK(overlap);
+        CHECK(steps == kFrames);
+        CHECK(right == kFrames);
+        CHECK(test::Faults(run.log) == "");
     }
 }
 
@@ -279,41 +222,4 @@ TEST_CASE("OdeThreading: a step fails if the scheduler does not run", "[ode]") {
     dWorldSetStepThreadingImplementation(scene.World(), threading.Functions(), threading.Id());
     CHECK(!scene.Step());
     CHECK(run.log.CountOf(ReportCode::NotRunning) == 1);
-}
-
-TEST_CASE("ODE figures: weft against ODE's own threads", "[.figures]") {
-    test::Runner run(test::Options(test::kFigureWorkers));
-    REQUIRE(run.scheduler.Start() == Status::Ok);
-    {
-        Init();
-        OdeThreading threading(run.scheduler);
-        OwnThreads threads;
-        test::Figures figures("steps a second", "ODE's threads");
-        const auto add = [&](const char *name, int heaps, int balls) {
-            const auto steps = [](Scene &scene) {
-                return test::PerSecond(kSteps, [&] { CHECK(scene.Steps(kSteps)); });
-            };
-            const auto onWeft = [&run, &threading, heaps, balls, steps] {
-                double perSecond = 0;
-                test::InTask(run.scheduler, [&] {
-                    Scene scene(heaps, balls);
-                    dWorldSetStepThreadingImplementation(scene.World(), threading.Functions(),
-                                                         threading.Id());
-                    perSecond = steps(scene);
-                });
-                return perSecond;
-            };
-            const auto onThreads = [&threads, heaps, balls, steps] {
-                Scene scene(heaps, balls);
-                threads.Serve(scene);
-                return steps(scene);
-            };
-            figures.Add(name, onWeft, onThreads);
-        };
-        add("96 balls, one an island", 96, 1);
-        add("12 heaps of 8 balls", 12, 8);
-        add("4 heaps of 24 balls", 4, 24);
-        CHECK(figures.Measure());
-    }
-    run.scheduler.Stop();
 }
