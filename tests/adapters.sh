@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Tests the adapters for other libraries (third_party/adapters/), with the libraries that Debian has:
 # libjxl, OpenEXR, ODE and Asio. On weft the first three must reach the same results as on their own
-# threads, and Asio's handlers must run as tasks. The last line has the sum.
+# threads, and Asio's handlers must run as tasks. Also compiles the code of the adapters' pages. The
+# last line has the sum.
 #
 #     tests/adapters.sh               all adapters
 #     tests/adapters.sh "[ode]"       the arguments go to Catch2
@@ -18,4 +19,6 @@ configure "" || finish
 for configuration in ${WEFT_CONFIGS:-Release}; do
     build "$configuration" adapter_tests && run "$configuration" adapter_tests "$@"
 done
+[ $# != 0 ] || run Release readme/run --pages third_party/adapters/{asio,libjxl,ode,openexr}/README.md \
+    --headers tests/readme/adapters.h --options -isystem /usr/include/OpenEXR -isystem /usr/include/Imath
 finish

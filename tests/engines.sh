@@ -4,10 +4,11 @@
 #
 #     tests/engines.sh --jolt DIR --box2d DIR     one of them is enough
 #
-# Builds each engine in build/engines/, with CMake. Runs the engine's own tests on its own threads and
-# on weft, and a program of ours that steps several worlds at the same time. Then measures scenes on
-# both systems in interleaved rounds: the table has medians of steps a second, and the median of the
-# rounds' ratios. Both systems must reach the same hash of all bodies. The last line has the sum.
+# Builds each engine in build/engines/, with CMake. Compiles the code of the adapter's page. Runs the
+# engine's own tests on its own threads and on weft, and a program of ours that steps several worlds
+# at the same time. Then measures scenes on both systems in interleaved rounds: the table has medians
+# of steps a second, and the median of the rounds' ratios. Both systems must reach the same hash of
+# all bodies. The last line has the sum.
 #
 # WEFT_ROUNDS is the number of rounds (9), WEFT_TIMEOUT the time limit of a program in seconds (1200),
 # WEFT_JOBS the number of compilers at a time (one for each processor).
@@ -95,8 +96,15 @@ measure() { # engine, scene, threads
     rm -r "$work"
 }
 
+# Compiles the code of the adapter's page.
+page() { # engine, its folder of headers, headers
+    try "$1 page" '^[1-9][0-9]* passed, 0 failed$' tests/readme/run.sh --pages "third_party/adapters/$1/README.md" \
+        --headers "${@:3}" --options -Ithird_party/adapters -isystem "$2"
+}
+
 if [ -n "$jolt" ] && build_engine jolt "$jolt"; then
     programs=build/engines/jolt
+    page jolt "$jolt" jolt/jolt_job_system.h Jolt/Core/TempAllocator.h Jolt/Physics/PhysicsSystem.h
     try "jolt tests, own threads" 'test cases:.* 0 failed' "$programs/unit_tests_own"
     for threads in 1 2 4; do
         try "jolt tests on weft, $threads threads" 'test cases:.* 0 failed' \
@@ -114,6 +122,7 @@ fi
 
 if [ -n "$box2d" ] && build_engine box2d "$box2d"; then
     programs=build/engines/box2d
+    page box2d "$box2d/include" box2d/box2d_tasks.h box2d/box2d.h
     if [ -x "$programs/unit_tests_own" ]; then
         try "box2d tests, own threads" '^All Box2D tests passed' "$programs/unit_tests_own"
         for threads in 1 2 4; do

@@ -1,6 +1,7 @@
 // What the blocks in the documents take from around them: headers, and names of the game. Nothing
 // here is ever run or linked, so most names are only declared; a new name in a block needs a line
-// here. (Without a guard: g++ takes a pragma in it for a mistake.)
+// here.
+#pragma once
 
 #include <weft/algorithms/loop.h>
 #include <weft/algorithms/parallel_for.h>

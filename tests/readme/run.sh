@@ -1,6 +1,12 @@
 #!/usr/bin/env bash
 # Checks the documents:
 #
+#     tests/readme/run.sh
+#     tests/readme/run.sh --pages DOCUMENT... --headers HEADER... --options OPTION...
+#
+# The second form compiles the blocks of other pages, which need these headers and options of g++.
+# It checks nothing else. tests/adapters.sh and tests/engines.sh use it.
+#
 #     blocks    Each ```cpp block of README.md and of the pages in samples/, include/weft/ and
 #               bench/ compiles on its own, after blocks.h, which declares what its surroundings
 #               provide. A block must consist of declarations: statements go into a function. Each
@@ -22,20 +28,37 @@ fail() { # what
     echo "FAILED: $1"
 }
 
+with_blocks=() headers=() options=() list=with_blocks
+for argument in "$@"; do
+    case $argument in
+        --pages) list=with_blocks ;;
+        --headers) list=headers ;;
+        --options) list=options ;;
+        *) declare -n to=$list; to+=("$argument") ;;
+    esac
+done
+
+finish() {
+    echo "$passed passed, $failed failed"
+    [ "$failed" = 0 ]
+    exit
+}
+
 mapfile -t documents < <(find . -name '*.md' -not -path './.*' -not -path './build/*' | sed 's|^\./||' | sort)
-mapfile -t with_blocks < <(printf '%s\n' "${documents[@]}" | grep -E '^((include/weft/(trace/)?|bench/)?README\.md|samples/.*)$')
+[ "$#" != 0 ] || mapfile -t with_blocks < <(printf '%s\n' "${documents[@]}" | grep -E '^((include/weft/(trace/)?|bench/)?README\.md|samples/.*)$')
 
 # ---- blocks
 
 # A block may have an unused argument or result.
 check=(g++ -std=c++20 -Wall -Wextra -Werror -Wno-unused-parameter -Wno-unused-variable -Wno-unused-function
-    "-I$work" -Iinclude -Itests/readme)
+    -Iinclude -I. "${options[@]}")
 
 check_c=(gcc -std=c99 -Wall -Wextra -Wpedantic -Werror -Wno-unused-parameter -Wno-unused-variable -Wno-unused-function
     -Iinclude -include stdio.h -include weft/weft.h)
 
 # Compiles once what all C++ blocks include.
-if ! "${check[@]}" -x c++-header -o "$work/blocks.h.gch" tests/readme/blocks.h; then
+printf '#include "%s"\n' tests/readme/blocks.h "${headers[@]}" > "$work/before.h"
+if ! "${check[@]}" -x c++-header -o "$work/before.h.gch" "$work/before.h"; then
     echo "0 passed, 1 failed"
     exit 1
 fi
@@ -46,7 +69,7 @@ awk -v work="$work" '
     FNR == 1 { file = ""; flat = FILENAME; gsub("/", ",", flat) }
     /^ *```/ && file { close(file); file = ""; next }
     /^ *```cpp *$/ { file = sprintf("%s/%s:%d.cpp", work, flat, FNR + 1)
-                     printf "#include \"blocks.h\"\n#line %d \"%s\"\n", FNR + 1, FILENAME > file; next }
+                     printf "#include \"before.h\"\n#line %d \"%s\"\n", FNR + 1, FILENAME > file; next }
     /^ *```c *$/ { file = sprintf("%s/%s:%d.c", work, flat, FNR + 1)
                    printf "#line %d \"%s\"\n", FNR + 1, FILENAME > file; next }
     file { print > file }' "${with_blocks[@]}"
@@ -61,10 +84,11 @@ compile '*.cpp' "${check[@]}"
 compile '*.c' "${check_c[@]}"
 
 for document in "${with_blocks[@]}"; do
-    case $document in README.md | samples/*/README.md) ;; *) continue ;; esac
+    case $document in README.md | samples/*/README.md | third_party/adapters/*) ;; *) continue ;; esac
     compgen -G "$work/${document//\//,}:*.c*" > "$work/found" ||
         fail "$document: there is no \`\`\`cpp or \`\`\`c block"
 done
+shopt -s nullglob
 for block in "$work"/*.cpp "$work"/*.c; do
     place=${block##*/} place=${place%.c*} place=${place//,//}
     if [ -e "$block.passed" ]; then
@@ -74,6 +98,8 @@ for block in "$work"/*.cpp "$work"/*.c; do
         fail "$place: the block does not compile"
     fi
 done
+
+[ "$#" = 0 ] || finish
 
 # ---- links
 
@@ -124,5 +150,4 @@ source/README.md 250
 tests/README.md 150
 LIMITS
 
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ]
+finish
