@@ -140,6 +140,16 @@ if [ -n "$box2d" ] && build_engine box2d "$box2d"; then
         [ -x "$programs/unit_tests_own" ] || [ "$threads" = 1 ] || continue
         measure box2d pyramids "$threads"
     done
+    if [ -x "$programs/scenes" ]; then
+        step() { # system, scene, threads
+            timeout "$seconds" build/engines/box2d/scenes "$1" "$3" "$2" 200
+        }
+        for scene in joint_grid large_pyramid many_pyramids rain smash spinner tumbler; do
+            for threads in 1 2; do measure box2d "$scene" "$threads"; done
+        done
+    else
+        echo "box2d has no b2World_GetStateHash or no shared/benchmarks.h: its own scenes are left out"
+    fi
 fi
 
 echo "| engine | scene | threads | own, steps a second | weft, steps a second | weft / own |"

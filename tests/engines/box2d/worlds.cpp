@@ -4,18 +4,11 @@
 //     worlds                       several worlds at the same time
 //     worlds SYSTEM THREADS STEPS  one world; prints steps a second and a hash. SYSTEM is weft or
 //     own
-#include "box2d/box2d_tasks.h"
-#include "weft/closure.h"
+#include "systems.h"
 
 #include <array>
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <vector>
-
-#include <box2d/box2d.h>
 
 namespace {
 
@@ -133,30 +126,6 @@ Hashes OnWeft(uint32_t workers, bool inTasks) {
     return hashes;
 }
 
-void Measure(const b2WorldDef &definition, int steps) {
-    World world(definition, 0, 40);
-    world.Step();  // the first step makes all contacts
-    const auto begin = std::chrono::steady_clock::now();
-    for (int step = 1; step < steps; ++step) world.Step();
-    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
-    std::printf("%.2f %016llx\n", (steps - 1) / time.count(),
-                static_cast<unsigned long long>(world.Hash()));
-}
-
-void MeasureOnWeft(int threads, int steps) {
-    weft::SchedulerOptions options;
-    options.workers = static_cast<uint32_t>(threads);
-    weft::TaskScheduler scheduler(options);
-    auto main = [&scheduler, steps](weft::TaskScheduler *) {
-        weft::Box2dTasks tasks(scheduler);
-        b2WorldDef definition = b2DefaultWorldDef();
-        tasks.Use(definition);
-        Measure(definition, steps);
-    };
-    const weft::Task task = weft::MakeTask(main);
-    if (scheduler.Run(task.function, task.arg) != weft::Status::Ok) std::abort();
-}
-
 int passed = 0, failed = 0;
 
 void Check(bool isRight, const char *what, uint32_t workers) {
@@ -168,16 +137,11 @@ void Check(bool isRight, const char *what, uint32_t workers) {
 
 int main(int count, char **arguments) {
     if (count == 4) {
-        const int threads = std::atoi(arguments[2]), steps = std::atoi(arguments[3]);
-        if (std::strcmp(arguments[1], "weft") == 0) {
-            MeasureOnWeft(threads, steps);
-            return 0;
-        }
-        b2WorldDef definition = b2DefaultWorldDef();
-#if defined(BOX2D_HAS_THREADS)
-        definition.workerCount = threads;
-#endif
-        Measure(definition, steps);
+        engines::OnSystem(arguments[1], std::atoi(arguments[2]), [&](const b2WorldDef &definition) {
+            World world(definition, 0, 40);
+            engines::Measure(
+                std::atoi(arguments[3]), [&](int) { world.Step(); }, [&] { return world.Hash(); });
+        });
         return 0;
     }
     const Hashes expected = OnOneThread();
