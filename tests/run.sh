@@ -112,6 +112,7 @@ sanitizers() {
     step run "" Release simulate 2000
     step run "" Release simulate --weak 400
     step run "" Release readme/run      # its blocks of code compile
+    step run "" Release readme/coming_from  # the calls in these tables compile
 }
 
 # Memcheck finds reads of memory that was never written, which AddressSanitizer does not find. It
