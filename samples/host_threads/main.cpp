@@ -1,5 +1,6 @@
 // A host with strict rules, such as a console engine has them: no exceptions, no RTTI, all threads
-// are made by the host, all memory comes from the host, and none is taken once the frames run.
+// are made by the host and bound to its CPUs, all memory comes from the host, and none is taken
+// once the frames run.
 //
 //     samples/run.sh host_threads
 //
@@ -17,10 +18,13 @@
 #else
 #include <sys/mman.h>
 #endif
+#if defined(__linux__)
+#include <sched.h>
+#endif
 
 namespace {
 
-constexpr uint32_t kWorkers = 3, kFrames = 120, kJobs = 200;
+constexpr uint32_t kWorkers = 3, kThreads = kWorkers + 1 /* attached */, kFrames = 120, kJobs = 600;
 
 // The host's memory: one block for everything that weft allocates. Stacks are pages of the system,
 // because weft protects a guard page below each of them.
@@ -74,17 +78,81 @@ private:
 
 Memory memory;
 
+// Binds the calling thread to one of the CPUs that the process may use. Returns false if the system
+// refuses.
+bool BindToCpu(uint32_t thread) noexcept {
+#if defined(_WIN32)
+    DWORD_PTR usable = 0, all = 0;
+    if (!GetProcessAffinityMask(GetCurrentProcess(), &usable, &all) || usable == 0) return false;
+    DWORD_PTR left = usable;
+    for (uint32_t i = 0; i < thread; ++i) {
+        left &= left - 1;  // without its lowest CPU
+        if (left == 0) left = usable;
+    }
+    return SetThreadAffinityMask(GetCurrentThread(), left & (~left + 1)) != 0;
+#elif defined(__linux__)
+    cpu_set_t usable, one;
+    if (sched_getaffinity(0, sizeof usable, &usable) != 0) return false;
+    uint32_t skip = thread % static_cast<uint32_t>(CPU_COUNT(&usable)), cpu = 0;
+    while (!CPU_ISSET(cpu, &usable) || skip-- != 0) ++cpu;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    return sched_setaffinity(0, sizeof one, &one) == 0;
+#else
+    static_cast<void>(thread);
+    return true;  // the system has no such call
+#endif
+}
+
 struct Job {
     uint32_t runs = 0;
     static void Run(weft::TaskScheduler *, void *arg) { ++static_cast<Job *>(arg)->runs; }
 };
 
 Job jobs[kJobs];
-weft::Task tasks[kJobs];
 
-void SubmitFrame(weft::TaskScheduler *scheduler, void *) {
-    scheduler->AddTasksAndWait(kJobs, tasks);
+// A frame submits each job on its own, so the queue of its worker needs room for 600 entries. At
+// the start it has room for 256.
+void Submit(weft::TaskScheduler *scheduler, weft::Counter &counter, Job *from) {
+    for (uint32_t i = 0; i < kJobs; ++i) scheduler->AddTask({Job::Run, &from[i]}, &counter);
 }
+
+void RunFrame(weft::TaskScheduler *scheduler, void *) {
+    weft::Counter counter;
+    Submit(scheduler, counter, jobs);
+    scheduler->WaitForCounter(&counter);
+}
+
+// Lets the queues of all threads grow to what a frame needs. All submit at the same time, so that
+// no thread takes tasks of another one meanwhile.
+struct WarmUp {
+    std::atomic<uint32_t> begun{0}, submitted{0};
+    Job jobs[kThreads][kJobs];
+
+    static void Meet(std::atomic<uint32_t> &here) {
+        for (++here; here != kThreads;) std::this_thread::yield();  // no wait of weft
+    }
+    static void OnThread(weft::TaskScheduler *scheduler, void *arg) {
+        WarmUp &self = *static_cast<WarmUp *>(arg);
+        weft::Counter counter;
+        Meet(self.begun);
+        Submit(scheduler, counter, self.jobs[scheduler->CurrentWorker()]);
+        Meet(self.submitted);
+        scheduler->WaitForCounter(&counter);
+    }
+    void Run(weft::TaskScheduler &scheduler) {
+        weft::Counter counter;
+        for (uint32_t i = 0; i < kWorkers; ++i) {
+            weft::TaskOptions pinned;
+            pinned.worker = i;
+            scheduler.AddTask({OnThread, this}, &counter, pinned);
+        }
+        OnThread(&scheduler, this);  // on the calling thread, which is attached as kWorkers
+        scheduler.WaitForCounter(&counter);
+    }
+};
+
+WarmUp warmUp;
 
 }  // namespace
 
@@ -99,38 +167,41 @@ int main() {
     if (scheduler.Start() != weft::Status::Ok) return 1;
 
     // The host makes the threads, and chooses their names, stacks, CPUs and priorities.
+    static bool bound[kWorkers];
     static weft::Status results[kWorkers];
     std::thread threads[kWorkers];
-    for (uint32_t i = 0; i < kWorkers; ++i)
-        threads[i] = std::thread([i] { results[i] = scheduler.RunWorker(i); });
+    for (uint32_t i = 0; i < kWorkers; ++i) {
+        threads[i] = std::thread([i] {
+            bound[i] = BindToCpu(i);
+            results[i] = scheduler.RunWorker(i);
+        });
+    }
+    const size_t usedByStart = memory.Used();
     if (scheduler.AttachThread() != weft::Status::Ok) return 1;
 
-    // A worker's queues grow when it first needs them. So while the level loads, each thread
-    // submits once what a frame submits.
-    for (uint32_t i = 0; i < kJobs; ++i) tasks[i] = {Job::Run, &jobs[i]};
-    const weft::Task load{SubmitFrame, nullptr};
-    for (uint32_t i = 0; i < kWorkers; ++i) {
-        weft::TaskOptions pinned;
-        pinned.worker = i;
-        scheduler.AddTasksAndWait(1, &load, pinned);
+    warmUp.Run(scheduler);  // while the level loads
+    const size_t usedBefore = memory.Used();
+    for (uint32_t frame = 0; frame < kFrames; ++frame) {
+        const weft::Task task{RunFrame, nullptr};
+        scheduler.AddTasksAndWait(1, &task);  // on any worker, or here
     }
-    SubmitFrame(&scheduler, nullptr);
-    const size_t usedAtStart = memory.Used();
-    for (uint32_t frame = 0; frame < kFrames; ++frame) SubmitFrame(&scheduler, nullptr);
-    const size_t usedAtEnd = memory.Used();
+    const size_t usedAfter = memory.Used();
 
     scheduler.DetachThread();
     scheduler.Stop();  // the threads leave RunWorker
-    bool right = usedAtEnd == usedAtStart;
+    bool right = usedAfter == usedBefore;
     for (uint32_t i = 0; i < kWorkers; ++i) {
         threads[i].join();
-        right = right && results[i] == weft::Status::Ok;
+        right = right && bound[i] && results[i] == weft::Status::Ok;
     }
-    for (const Job &job : jobs) right = right && job.runs == kFrames + kWorkers + 1;
-    std::printf("%u frames of %u jobs on %u threads of the host\n", kFrames, kJobs, kWorkers);
-    std::printf("memory: %zu KiB, stacks: %zu KiB (of address space)\n", usedAtStart >> 10,
+    for (const Job &job : jobs) right = right && job.runs == kFrames;
+    std::printf("%u frames of %u jobs on %u threads of the host, each bound to a CPU\n", kFrames,
+                kJobs, kWorkers);
+    std::printf("memory at Start: %zu KiB, stacks: %zu KiB (of address space)\n", usedByStart >> 10,
                 memory.StackBytes() >> 10);
-    std::printf("taken while the frames ran: %zu bytes: %s\n", usedAtEnd - usedAtStart,
+    std::printf("taken by the attached thread and the warm-up: %zu KiB\n",
+                (usedBefore - usedByStart) >> 10);
+    std::printf("taken while the frames ran: %zu bytes: %s\n", usedAfter - usedBefore,
                 right ? "right" : "WRONG");
     return right ? 0 : 1;
 }

@@ -198,6 +198,34 @@ TEST_CASE("host threads: hooks, control words and the caller's own state", "[hos
 }
 #endif
 
+TEST_CASE("host threads: without workers an attached thread or Stop runs the tasks",
+          "[host_threads]") {
+    test::Runner runner(HostOptions(0));
+    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    CHECK(runner.scheduler.WorkerCount() == 0);
+    CHECK(runner.scheduler.RunWorker(0) == Status::BadOption);
+    CHECK(test::Names(runner.log.First(ReportCode::BadOption).what, "there are 0 workers"));
+    CHECK(runner.log.Count() == 1);
+    const std::thread::id self = std::this_thread::get_id();
+    uint32_t here = 0, elsewhere = 0;
+    test::Batch batch(50, [&](TaskScheduler &, uint32_t) {
+        ++(std::this_thread::get_id() == self ? here : elsewhere);
+    });
+    REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
+    runner.scheduler.AddTasksAndWait(batch.Count(), batch.Tasks());
+    CHECK(here == 50);
+    runner.scheduler.DetachThread();
+    Counter left;
+    runner.scheduler.AddTasks(batch.Count(), batch.Tasks(), &left);
+    CHECK(here == 50);
+    runner.scheduler.Stop();
+    CHECK(left.IsZero());
+    CHECK(here == 100);
+    CHECK(elsewhere == 0);
+    CHECK(runner.log.Count() == 1);
+    CHECK(runner.Run([](TaskScheduler &) {}) == Status::BadOption);  // Run needs a worker
+}
+
 TEST_CASE("host threads: a task of another scheduler may run a worker", "[host_threads]") {
     test::Runner outer(test::Options(1)), inner(HostOptions(1));
     REQUIRE(inner.scheduler.Start() == Status::Ok);
