@@ -165,6 +165,7 @@ int main() {
     memory.AttachTo(options.memory);
     static weft::TaskScheduler scheduler(options);
     if (scheduler.Start() != weft::Status::Ok) return 1;
+    const size_t usedByStart = memory.Used();
 
     // The host makes the threads, and chooses their names, stacks, CPUs and priorities.
     static bool bound[kWorkers];
@@ -176,7 +177,6 @@ int main() {
             results[i] = scheduler.RunWorker(i);
         });
     }
-    const size_t usedByStart = memory.Used();
     if (scheduler.AttachThread() != weft::Status::Ok) return 1;
 
     warmUp.Run(scheduler);  // while the level loads
