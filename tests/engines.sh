@@ -38,6 +38,7 @@ table=$logs/engines-table.txt
 
 build_engine() { # name, checkout
     local log=$logs/engines-$1-build.log start=$SECONDS
+    rm -f "build/engines/$1"/{worlds,scenes,unit_tests_own,unit_tests_weft}  # of another checkout
     if { cmake -S "tests/engines/$1" -B "build/engines/$1" -DCMAKE_BUILD_TYPE=Release \
         "-D${1^^}=$2" && cmake --build "build/engines/$1" -j"${WEFT_JOBS:-$(nproc)}"; } \
         > "$log" 2>&1; then
