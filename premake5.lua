@@ -170,6 +170,7 @@ local function simulated()
     includedirs { "include" }
     weft.removeOtherPlatforms()
     weft.useLibraries()
+    weft.useAssembly()
 end
 
 -- A shared library hides what most tests use. So its only test is this one, which needs only the
@@ -330,6 +331,7 @@ local function fuzzer(name, sources)
     includedirs { "include", "source", "tests", "samples" }
     weft.removeOtherPlatforms()
     weft.useLibraries()
+    weft.useAssembly()
     buildoptions { "-fsanitize=fuzzer" }
     linkoptions { "-fsanitize=fuzzer" }
     filter "files:tests/fuzz/coroutines.cpp"
@@ -516,8 +518,8 @@ newaction {
         for _, file in ipairs(os.matchfiles("third_party/debugger/weft*")) do copy(file, "share/weft/debugger") end
         if #shared > 0 then copy("third_party/debugger/libweft.so-gdb.py", "lib") end
 
-        local libraries = "-lboost_context -pthread"
-        if _OPTIONS.boost then
+        local libraries = weft.assembly and "-pthread" or "-lboost_context -pthread"
+        if _OPTIONS.boost and not weft.assembly then
             libraries = "-L" .. path.getabsolute(_OPTIONS.boost, _WORKING_DIR) .. "/lib " .. libraries
         end
         local values = {
@@ -527,7 +529,8 @@ newaction {
             WEFT_INCLUDEDIR = "${prefix}/include",
             WEFT_LIBS = #shared == 0 and " " .. libraries or "", -- nobody asks for --static where there is nothing else
             WEFT_LIBS_PRIVATE = #shared == 0 and "" or " " .. libraries,
-            WEFT_INCLUDE_FROM_CONFIG = "../../../include",
+            WEFT_CFLAGS = "",
+            WEFT_HAS_ASSEMBLY = weft.assembly and "ON" or "OFF",
         }
         local function fill(from, to)
             local content = io.readfile("third_party/" .. from):gsub("@(WEFT_[A-Z_]+)@", values)
@@ -537,6 +540,7 @@ newaction {
         fill("cmake/weftConfig.cmake.in", "lib/cmake/weft/weftConfig.cmake")
         fill("cmake/weftConfigVersion.cmake.in", "lib/cmake/weft/weftConfigVersion.cmake")
         copy("third_party/cmake/weftDependencies.cmake", "lib/cmake/weft")
+        copy("third_party/cmake/weftTargets.cmake", "lib/cmake/weft")
     end
 }
 

@@ -16,7 +16,7 @@ newoption { trigger = "no-exceptions", description = "Build weft without C++ exc
 newoption { trigger = "race-finder", description = "Build weft so that configuration Tsan finds races between tasks" }
 newoption { trigger = "pthread", description = "Build weft for Linux as for a system that has only the calls of POSIX" }
 newoption { trigger = "emscripten", description = "Build weft for WebAssembly with Emscripten: source/platform/README.md" }
-newoption { trigger = "boost", value = "DIR", description = "Boost's install prefix, if not the system's" }
+newoption { trigger = "boost", value = "DIR", description = "Boost's install prefix or sources, if not the system's" }
 
 if _OPTIONS.emscripten then
     premake.api.addAllowed("system", "emscripten")
@@ -48,21 +48,66 @@ function weft.removeOtherPlatforms()
     filter {}
 end
 
+local boost = _OPTIONS.boost and path.getabsolute(_OPTIONS.boost, _WORKING_DIR)
+
+-- The folder of Boost.Context's assembly, if --boost names Boost's sources. Its files for the target
+-- become a part of weft, and programs do not link Boost.Context.
+weft.assembly = boost and os.isdir(boost .. "/libs/context/src/asm") and boost .. "/libs/context/src/asm"
+
 -- Links what weft itself needs.
 function weft.useLibraries()
-    if _OPTIONS.boost then
-        local boost = path.getabsolute(_OPTIONS.boost, _WORKING_DIR)
+    local context = not weft.assembly
+    if weft.assembly then -- of a release, or of a checkout
+        sysincludedirs(os.isfile(boost .. "/boost/version.hpp") and { boost } or os.matchdirs(boost .. "/libs/*/include"))
+    elseif boost then
         if boost ~= "/usr" then sysincludedirs { boost .. "/include" } end -- twice in the search path breaks <cstdlib>
         libdirs { boost .. "/lib" }
     end
     filter { "system:not windows", "system:not emscripten" }
-        links { "boost_context", "pthread" }
+        links(context and { "boost_context", "pthread" } or { "pthread" })
     filter { "system:emscripten", "kind:ConsoleApp" }
         linkoptions { "-sASYNCIFY=1" }
     filter { "system:windows", "action:vs*" }
-        links { "libboost_context", "synchronization" }
+        links(context and { "libboost_context", "synchronization" } or { "synchronization" })
     filter { "system:windows", "action:not vs*" }
-        links { "boost_context", "synchronization" }
+        links(context and { "boost_context", "synchronization" } or { "synchronization" })
+    filter {}
+end
+
+-- The options for control-flow protection of a configuration: the assembly needs them, too.
+function weft.protection(cfg)
+    local options = table.filter(cfg.buildoptions, function(option) return option:find("^%-%a+%-protection") end)
+    return table.concat(options, " ")
+end
+
+-- Adds weft.assembly to a project that compiles weft's sources.
+function weft.useAssembly()
+    if not weft.assembly then return end
+    local machine = _OPTIONS.cross or not os.ishost("windows") and os.outputof("uname -m") or ""
+    local isArm = machine:find("aarch64") or machine:find("arm64")
+    local processor = isArm and "_arm64_aapcs_" or "_x86_64_sysv_"
+    for _, name in ipairs { "/make", "/jump", "/ontop" } do
+        name = weft.assembly .. name
+        filter { "system:not windows", "system:not macosx", "system:not emscripten" }
+            files { name .. processor .. "elf_gas.S" }
+        filter "system:macosx"
+            files { name .. processor .. "macho_gas.S" }
+        filter { "system:windows", "action:not vs*" }
+            files { name .. "_x86_64_ms_pe_gas.*" } -- .asm or .S, depending on Boost's version
+        filter { "system:windows", "action:vs*" }
+            files { name .. "_x86_64_ms_pe_masm.asm" }
+    end
+    filter { "system:windows", "action:vs*" }
+        defines { "BOOST_CONTEXT_NO_LIB" } -- otherwise the header asks for Boost's library
+    local object = "%{cfg.objdir}/%{file.basename}"
+    filter "files:**_gas.*"
+        buildmessage "%{file.name}"
+        buildoutputs { object .. ".o" }
+        buildcommands { '$(CC) %{weft.protection(cfg)} -x assembler-with-cpp -c -o "' .. object .. '.o" "%{file.abspath}"' }
+    filter "files:**_masm.asm"
+        buildmessage "%{file.name}"
+        buildoutputs { object .. ".obj" }
+        buildcommands { 'ml64 /nologo /DBOOST_CONTEXT_EXPORT= /c /Fo"' .. object .. '.obj" "%{file.abspath}"' }
     filter {}
 end
 
@@ -140,6 +185,7 @@ project "weft"
     filter {}
     weft.removeOtherPlatforms()
     weft.useLibraries()
+    weft.useAssembly()
 
 if weft.hasTopology then
 project "weft_topology"

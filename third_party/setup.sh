@@ -13,12 +13,14 @@
 #     third_party/setup.sh --libraries=windows   the same for 64-bit Windows, built by mingw-w64 from
 #                                                Debian's source packages; headers, those of Catch2
 #                                                and CLI11 too, in include/
+#     third_party/setup.sh --boost-sources       instead: the part of Boost's sources that weft needs,
+#                                                from Debian's source package; prints the folder
 #
 # Packages come by apt (as root, or through sudo). Premake is the one on PATH, or else built from a
 # Debian source package. The package `freedoom` depends on a game engine, SDL and a sound server. So
 # it is not installed: its file is downloaded, and the levels are taken out of it. Premake, the
-# levels, and the libraries of other architectures are kept in ${WEFT_CACHE:-~/.cache/weft}. The
-# system's own apt configuration is not touched.
+# levels, Boost's sources, and the libraries of other architectures are kept in
+# ${WEFT_CACHE:-~/.cache/weft}. The system's own apt configuration is not touched.
 set -euo pipefail
 
 toolchain=(g++ make libcli11-dev)
@@ -156,25 +158,42 @@ foreign_libraries() { # architecture; sets folder
     rm -rf "$work"
 }
 
+# As in a checkout of Boost: the header of Boost.Context with what it includes, and the assembly for
+# all processors and systems.
+boost_sources() { # sets sources
+    local work apt boost
+    install_packages xz-utils bzip2
+    boost=$(installed 'libboost-context1*-dev' | tail -n 1)
+    boost=boost${boost//[!0-9.]/}
+    sources=$cache/$boost
+    [ ! -d "$sources" ] || return 0
+    say "getting Debian's source package of $boost (about 70 MB)"
+    private_apt deb-src
+    (cd "$work" && "${apt[@]}" source --tar-only --only-source "$boost" >&2)
+    mkdir "$work/done"
+    tar -xf "$work"/boost1*.orig.tar.* -C "$work/done" --wildcards --strip-components=1 \
+        '*/libs/config/include/*' '*/libs/context/include/boost/context/detail/*' '*/libs/context/src/asm/*'
+    mv "$work/done" "$sources"
+    rm -rf "$work"
+}
+
 # Boost's assembly for this ABI, and libpng, which has no package for Windows; zlib has one.
 windows_libraries() { # sets folder
-    local work apt boost mingw=x86_64-w64-mingw32 file name
+    local work apt boost mingw=x86_64-w64-mingw32 file name sources
     install_packages libpng-dev catch2 libcli11-dev xz-utils g++-mingw-w64-x86-64-posix libz-mingw-w64-dev
     boost=$(installed 'libboost-context1*-dev' | tail -n 1)
     boost=${boost%-dev}
     folder=$cache/windows-$boost
     [ ! -d "$folder" ] || return 0
-    say "getting Debian's source packages of $boost and libpng (about 75 MB)"
+    boost_sources
+    say "getting Debian's source package of libpng (about 1.5 MB)"
     private_apt deb-src
-    (cd "$work" &&
-        "${apt[@]}" source --tar-only --only-source "boost${boost#libboost-context}" libpng1.6 >&2)
-    mkdir -p "$work"/{boost,png,objects,done/lib,done/include}
-    tar -xf "$work"/boost1*.orig.tar.* -C "$work/boost" --wildcards --strip-components=5 \
-        '*/libs/context/src/asm/*_x86_64_ms_pe_gas.asm'
+    (cd "$work" && "${apt[@]}" source --tar-only --only-source libpng1.6 >&2)
+    mkdir -p "$work"/{png,objects,done/lib,done/include}
     tar -xf "$work"/libpng1.6_*.orig.tar.* -C "$work/png" --strip-components=1
 
     say "building Boost.Context and libpng for Windows"
-    for file in "$work"/boost/*.asm; do
+    for file in "$sources"/libs/context/src/asm/*_x86_64_ms_pe_gas.asm; do
         name=$(basename "$file" _x86_64_ms_pe_gas.asm)
         $mingw-gcc-posix -x assembler-with-cpp -c "$file" -o "$work/objects/$name.o"
     done
@@ -193,6 +212,11 @@ windows_libraries() { # sets folder
     rm -rf "$work"
 }
 
+if [ "${1:-}" = --boost-sources ]; then
+    boost_sources
+    echo "$sources"
+    exit
+fi
 if [ "${1:-}" = --libraries=windows ]; then
     windows_libraries
     ln -sfn /usr/include/CLI "$folder/include/CLI"  # a folder of an earlier version lacks it

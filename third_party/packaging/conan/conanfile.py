@@ -54,8 +54,6 @@ class Weft(ConanFile):
         self.cpp_info.requires = ["boost::context"]
         if self.options.shared:
             self.cpp_info.defines.append("WEFT_SHARED=1")
-        if not self.options.exceptions:
-            self.cpp_info.defines.append("WEFT_NO_EXCEPTIONS=1")
         if self.settings.os in ("Linux", "FreeBSD"):
             self.cpp_info.system_libs = ["pthread"]
         if self.settings.os == "Windows":
