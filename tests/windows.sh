@@ -22,21 +22,14 @@ full=
 if [ "${1:-}" = --full ]; then full=yes; shift; fi
 . tests/runs.sh
 . tests/cross.sh
+. tests/wine.sh
 
 triplet=x86_64-w64-mingw32
 [ "$(uname -m)" = x86_64 ] || { fail "this is for x86-64"; finish; }
 premake=$(third_party/setup.sh catch2 freedoom g++-mingw-w64-x86-64 wine wine64) || { fail "third_party/setup.sh"; finish; }
 libraries=$(third_party/setup.sh --libraries=windows) || { fail "third_party/setup.sh --libraries=windows"; finish; }
 
-# Without this path, the wine of Debian also asks for its 32-bit part.
-PATH=/usr/lib/wine:$PATH
-WINEPREFIX=$(dirname "$libraries")/wine
-export WINEPREFIX WINEARCH=win64 WINEDEBUG=-all
-export WINEDLLOVERRIDES="winedbg.exe=d;mscoree=d;mshtml=d"  # nobody looks at a child that is meant to die
-if [ ! -d "$WINEPREFIX" ]; then
-    timeout 120 wine64 wineboot -i > "$logs/wineboot.log" 2>&1 ||
-        { show "$logs/wineboot.log"; fail "wineboot"; finish; }
-fi
+prepare_wine "$logs/wineboot.log" || { show "$logs/wineboot.log"; fail "wineboot"; finish; }
 
 export CC=$triplet-gcc-posix CXX=$triplet-g++-posix  # std::thread and std::mutex are those of winpthreads
 configure $triplet --os=windows --cross=$triplet --boost="$libraries" || finish

@@ -2,16 +2,18 @@
 # Builds and runs a small program (consumer.cpp) in each way in which a user can build with weft:
 # CMake with the sources of weft (FetchContent takes them from the last commit), CMake with an
 # installed weft, pkg-config, a Premake script, and the two files of `premake5 amalgamate`; with an
-# installed Boost.Context, Boost in a prefix, and Boost's sources; and a program in C (consumer.c).
+# installed Boost.Context, Boost in a prefix, and Boost's sources; for Windows with mingw-w64, under
+# wine; and a program in C (consumer.c).
 #
 #     tests/install/run.sh              all attempts
-#     tests/install/run.sh "two files*" those whose names match; some need earlier ones
+#     tests/install/run.sh "mingw*"     those whose names match; some need earlier ones
 #
 # All files are in a temporary folder. If a way fails, the script shows the output of its commands.
 # With WEFT_UNITY=1, Premake and CMake join the sources of weft: a faster build.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit
 root=$PWD
+. tests/wine.sh
 
 passed=0 failed=0
 work=$(mktemp -d)
@@ -39,7 +41,9 @@ attempt() { # name, function, arguments
 
 under=() # words before the program
 
-run_program() { timeout 60 "${under[@]}" "$1"; }
+run_program() { # path without the ending for Windows
+    if [ -f "$1.exe" ]; then timeout 60 wine64 "$1.exe"; else timeout 60 "${under[@]}" "$1"; fi
+}
 
 # Builds the program with CMake. `line` is what its CMakeLists.txt has for weft.
 with_cmake() { # folder, line of CMakeLists.txt, options
@@ -120,7 +124,7 @@ write_two_files() {
 
 # Compiles the program together with the library in one file.
 with_two_files() { # compiler, options, files and libraries
-    rm -f two_files
+    rm -f two_files two_files.exe
     "$@" -std=c++17 -Wall -Wextra -Wpedantic -Werror -o two_files -pthread
     run_program ./two_files
 }
@@ -274,6 +278,8 @@ attempt "installed by CMake, find_package, a prefix of Boost" with_cmake find-pr
 attempt "installed by CMake, find_package, a prefix of Boost, program" has_assembly find-prefix/build/consumer
 attempt "Premake script, a prefix of Boost" with_premake static --boost="$work/prefix"
 attempt "Premake script, a prefix of Boost, program" has_assembly premake-static/bin/consumer
+
+[ "$(uname -m)" != x86_64 ] || . tests/install/windows.sh
 
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

@@ -1,5 +1,6 @@
 -- `premake5 amalgamate`: writes build/amalgamated/weft_all.h and weft_all.cpp, all of the library in
--- two files, to be added to any build but one for WebAssembly. weft_all.cpp needs Boost.Context.
+-- two files, to be added to any build but one for WebAssembly. weft_all.cpp needs Boost.Context:
+-- third_party/packaging/README.md.
 --
 -- Each file of weft stands where it is included for the first time. Not in weft_all.h: the headers
 -- of weft/topology/ and weft/io/, which are libraries of their own, and weft/coroutine.h, which
@@ -39,6 +40,18 @@ local function expand(file, done)
     return table.concat(lines, "\n") .. "\n"
 end
 
+-- Returns the files of weft that a file includes in all cases.
+local function includedBy(file)
+    local paths, depth = {}, 0
+    for line in io.lines(file) do
+        if line:match("^%s*#%s*if") then depth = depth + 1 end
+        if line:match("^%s*#%s*endif") then depth = depth - 1 end
+        local included = depth == 0 and line:match('^%s*#%s*include%s+"([^"]+)"')
+        if included and find(included) then table.insert(paths, find(included)) end
+    end
+    return paths
+end
+
 local function isInside(file, folders)
     for _, name in ipairs(folders) do
         if file:startswith(name) then return true end
@@ -65,12 +78,31 @@ newaction {
             title .. '#pragma once\n\n#include "weft_all.h"\n\n' .. expand(coroutine, done))
 
         local files = os.matchfiles("source/**.cpp")
-        table.sort(files)
+        local function isPlatform(file) return isInside(file, { "source/platform/" }) end
+        table.sort(files, function(a, b) -- the lowest layer first: it must not see names of the others
+            if isPlatform(a) ~= isPlatform(b) then return isPlatform(a) end
+            return a < b
+        end)
+        files = table.filter(files, function(file)
+            return not isInside(file, { "source/topology/", "source/io/" }) and not file:endswith("_emscripten.cpp")
+        end)
+        local function systemOf(file) return systems[file:match("(_%a+)%.cpp$")] end
+        local forAll = {} -- the headers that files for all systems include
+        for _, file in ipairs(table.join(files, os.matchfiles("source/**.h"))) do
+            if not systemOf(file) then
+                for _, header in ipairs(includedBy(file)) do forAll[header] = true end
+            end
+        end
         for _, file in ipairs(files) do
-            if not isInside(file, { "source/topology/", "source/io/" }) and not file:endswith("_emscripten.cpp") then
-                local system = systems[file:match("(_%a+)%.cpp$")]
-                local text = expand(file, done)
-                table.insert(sources, system and ("#if %s\n%s#endif\n"):format(system, text) or text)
+            local system = systemOf(file)
+            if system then
+                for _, header in ipairs(includedBy(file)) do -- it must not stand in a part for one system
+                    if forAll[header] and not done[header] then table.insert(sources, expand(header, done)) end
+                end
+                table.insert(sources, ("#if %s\n%s#endif\n"):format(system, expand(file, done)))
+                table.insert(sources, "#undef PrefetchForWrite  // a macro of <windows.h>, and a function of weft\n")
+            else
+                table.insert(sources, expand(file, done))
             end
         end
         io.writefile(folder .. "weft_all.cpp", title .. '#include "weft_all.h"\n\n' .. table.concat(sources, "\n"))
