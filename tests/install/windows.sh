@@ -16,6 +16,28 @@ with_pkg_config_for_windows() { # prefix
     run_program "./$1-consumer"
 }
 
+# Shows that the sources for Windows use no extension of g++ where the macros of Visual C++ are defined. The headers of
+# mingw-w64 need the other macros, so they come first, in one header.
+as_visual_cpp() {
+    local name
+    {
+        for name in $(grep -hoE '^ *# *include <[a-z0-9_/.]+>' "$root/$from"/weft_all.* | grep -o '<.*>' | sort -u) '<intrin.h>'; do
+            printf '#if __has_include(%s)\n#include %s\n#endif\n' "$name" "$name"
+        done
+        # shellcheck disable=SC2013
+        for name in $(grep -hoE '\<__(builtin|sync|atomic)_[a-z0-9_]+' "$root/$from"/weft_all.*) __attribute__ __asm__ __int128; do
+            echo "#pragma GCC poison $name"
+        done
+        printf '#undef %s\n' __GNUC__ __clang__ __MINGW32__ __MINGW64__ __x86_64__ __forceinline PrefetchForWrite
+        printf '#define %s\n' '_MSC_VER 1930' '_M_X64 100'
+    } > visual_cpp.h
+    # shellcheck disable=SC2046
+    clang++ --target=x86_64-w64-windows-gnu -std=c++17 -fsyntax-only -fms-extensions -Wall -Wextra -Wpedantic -Werror \
+        -Wno-invalid-offsetof -Wno-unused-private-field -nostdlibinc -isystem release \
+        $($triplet-g++-posix -E -x c++ -v - < /dev/null 2>&1 | sed -nE 's/^ (.*(include\/c\+\+.*|mingw32\/include))$/-isystem \1/p') \
+        -include visual_cpp.h "$root/$from/weft_all.cpp"
+}
+
 if third_party/setup.sh g++-mingw-w64-x86-64 wine wine64 > /dev/null &&
     libraries=$(third_party/setup.sh --libraries=windows) && prepare_wine "$work/wineboot.log"; then
     attempt "mingw, two files and Boost's assembly" with_two_files $triplet-g++-posix -static "${two[@]}" \
@@ -27,6 +49,7 @@ if third_party/setup.sh g++-mingw-w64-x86-64 wine wine64 > /dev/null &&
     attempt "mingw, installed by CMake, find_package" with_cmake find-mingw "find_package(weft REQUIRED)" \
         "${mingw[@]}" -DCMAKE_PREFIX_PATH="$work/by-cmake-mingw" -DWEFT_BOOST="$libraries"
     attempt "mingw, installed by CMake, pkg-config" with_pkg_config_for_windows by-cmake-mingw
+    attempt "clang with the macros of Visual C++" as_visual_cpp
 else
     failed=$((failed + 1))
     echo "FAILED: the tools for Windows"
