@@ -158,6 +158,7 @@ move_config() { # from prefix, to prefix
     mkdir -p "$2/share/weft"
     mv "$2"/lib/cmake/weft/* "$2/share/weft"
     rm -r "$2/lib/cmake"
+    # shellcheck disable=SC2016
     local up='get_filename_component(_IMPORT_PREFIX "${_IMPORT_PREFIX}" PATH)'
     [ "$(grep -cF "$up" "$2/share/weft/weftTargets.cmake")" = 3 ]
     sed -i "0,/^get_filename_component(_IMPORT_PREFIX \"\${_IMPORT_PREFIX}\" PATH)/{//d}" "$2/share/weft/weftTargets.cmake"
@@ -188,7 +189,7 @@ if ! premake=$(third_party/setup.sh cmake pkg-config clang) || ! sources=$(third
 fi
 abi=x86_64_sysv_elf
 [ "$(uname -m)" = x86_64 ] || abi=arm64_aapcs_elf
-assembly=("$sources"/libs/context/src/asm/{make,jump,ontop}_${abi}_gas.S)
+assembly=("$sources"/libs/context/src/asm/{make,jump,ontop}_"${abi}_gas.S")
 add_weft="add_subdirectory($root/third_party/cmake weft)"
 
 attempt "CMake, FetchContent" \

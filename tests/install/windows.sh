@@ -3,7 +3,7 @@
 # shellcheck disable=SC2154
 
 triplet=x86_64-w64-mingw32
-mingw=(-DCMAKE_SYSTEM_NAME=Windows -DCMAKE_SYSTEM_PROCESSOR=x86_64 -DCMAKE_CXX_COMPILER=$triplet-g++-posix
+mingw=(-DCMAKE_SYSTEM_NAME=Windows -DCMAKE_SYSTEM_PROCESSOR=x86_64 "-DCMAKE_CXX_COMPILER=$triplet-g++-posix"
     -DCMAKE_EXE_LINKER_FLAGS=-static)
 for_windows=("$sources"/libs/context/src/asm/{make,jump,ontop}_x86_64_ms_pe_gas.*)
 
