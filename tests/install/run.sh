@@ -261,7 +261,8 @@ attempt "installed by CMake, a release of Boost, find_package" with_cmake find-s
 attempt "installed by CMake, a release of Boost, program" has_assembly find-sources/build/consumer
 attempt "installed by CMake, a release of Boost, pkg-config" with_pkg_config by-cmake-sources
 attempt "Premake script, a release of Boost, shared" with_premake release --shared --boost="$work/release"
-attempt "Premake script, a release of Boost, shared, symbols" has_assembly premake-release/bin/libweft.so
+attempt "Premake script, a release of Boost, shared, symbols" \
+    has_assembly premake-release/build/bin/Release/libweft.so
 attempt "built by Premake, a checkout of Boost, no exceptions" \
     build_release build/no-exceptions --no-exceptions --boost="$sources"
 attempt "installed by Premake, a checkout of Boost, no exceptions" \
