@@ -63,11 +63,17 @@ CMAKE
     run_program "$folder/build/consumer"
 }
 
-# The library has the assembly of Boost.Context, or the program was linked with it, and needs no
-# shared library for it.
-has_assembly() { # file
-    [ "$(nm --defined-only "$1" | grep -cE ' T (make|jump|ontop)_fcontext$')" = 3 ]
-    [[ $1 = *.a ]] || ! ldd "$1" | grep boost
+# The library has the assembly of Boost.Context.
+has_assembly() { # library
+    local table=()
+    [[ $1 != *.so ]] || table=(-D)
+    [ "$(nm "${table[@]}" --defined-only "$1" | grep -cE ' T (make|jump|ontop)_fcontext$')" = 3 ]
+}
+
+needs_no_boost() { # program or shared library
+    ldd "$1" > needed
+    grep libc needed
+    ! grep boost needed
 }
 
 with_pkg_config() { # prefix
@@ -258,11 +264,12 @@ attempt "installed by CMake, a release of Boost" \
 attempt "installed by CMake, a release of Boost, symbols" has_assembly by-cmake-sources/lib/libweft.a
 attempt "installed by CMake, a release of Boost, find_package" with_cmake find-sources "find_package(weft REQUIRED)" \
     -DCMAKE_PREFIX_PATH="$work/by-cmake-sources" -DWEFT_BOOST=/nowhere
-attempt "installed by CMake, a release of Boost, program" has_assembly find-sources/build/consumer
+attempt "installed by CMake, a release of Boost, program" needs_no_boost find-sources/build/consumer
 attempt "installed by CMake, a release of Boost, pkg-config" with_pkg_config by-cmake-sources
 attempt "Premake script, a release of Boost, shared" with_premake release --shared --boost="$work/release"
 attempt "Premake script, a release of Boost, shared, symbols" \
     has_assembly premake-release/build/bin/Release/libweft.so
+attempt "Premake script, a release of Boost, shared, program" needs_no_boost premake-release/bin/consumer
 attempt "built by Premake, a checkout of Boost, no exceptions" \
     build_release build/no-exceptions --no-exceptions --boost="$sources"
 attempt "installed by Premake, a checkout of Boost, no exceptions" \
@@ -277,9 +284,9 @@ attempt "two files and the assembly of a release of Boost" \
 attempt "a prefix of Boost" make_prefix
 attempt "installed by CMake, find_package, a prefix of Boost" with_cmake find-prefix "find_package(weft REQUIRED)" \
     -DCMAKE_PREFIX_PATH="$work/by-cmake" -DWEFT_BOOST="$work/prefix"
-attempt "installed by CMake, find_package, a prefix of Boost, program" has_assembly find-prefix/build/consumer
+attempt "installed by CMake, find_package, a prefix of Boost, program" needs_no_boost find-prefix/build/consumer
 attempt "Premake script, a prefix of Boost" with_premake static --boost="$work/prefix"
-attempt "Premake script, a prefix of Boost, program" has_assembly premake-static/bin/consumer
+attempt "Premake script, a prefix of Boost, program" needs_no_boost premake-static/bin/consumer
 
 [ "$(uname -m)" != x86_64 ] || . tests/install/windows.sh
 
