@@ -129,6 +129,6 @@ void MoveBehindCpu(int32_t cpu, uint32_t n) noexcept {
 
 void YieldThread() noexcept { SwitchToThread(); }
 
-void NapThread() noexcept { Sleep(1); }
+void NapThread() noexcept { ::Sleep(1); }
 
 }  // namespace weft::env

@@ -14,4 +14,6 @@
 
 #include <windows.h>
 
-#undef Yield  // an empty macro; weft/task_scheduler.h may have been included before
+// Macros with names of ours.
+#undef Yield  // weft/task_scheduler.h may have been included before
+#undef PrefetchForWrite
