@@ -434,6 +434,11 @@ typedef struct weft_options {
     /// weft_run_worker. weft does not change their names, nice values, time slices or CPUs.
     /// `watchdogMilliseconds` still makes a thread. Default: false.
     bool hostThreads;
+    /// weft_run and weft_start allocate so much that no later call allocates while at most this
+    /// many tasks are pending. Up to 65,536. A task counts from the begin of the call that submits
+    /// it until it has finished. So does each call of a thread that is no worker, and each counter
+    /// but the first for which a task waits. Default: 0, queues and pools begin small, and grow.
+    uint32_t pendingTasks;
 } weft_options;
 
 /// Sets all fields to their defaults. `bytes`: sizeof(weft_options). Thread-safe. Needs no run.

@@ -24,7 +24,7 @@
 
 namespace {
 
-constexpr uint32_t kWorkers = 3, kThreads = kWorkers + 1 /* attached */, kFrames = 120, kJobs = 600;
+constexpr uint32_t kWorkers = 3, kFrames = 120, kJobs = 600;
 
 // The host's memory: one block for everything that weft allocates. Stacks are pages of the system,
 // because weft protects a guard page below each of them.
@@ -111,48 +111,13 @@ struct Job {
 
 Job jobs[kJobs];
 
-// A frame submits each job on its own, so the queue of its worker needs room for 600 entries. At
-// the start it has room for 256.
-void Submit(weft::TaskScheduler *scheduler, weft::Counter &counter, Job *from) {
-    for (uint32_t i = 0; i < kJobs; ++i) scheduler->AddTask({Job::Run, &from[i]}, &counter);
-}
-
+// A frame submits each job on its own, so the queue of its worker needs room for 600 entries.
+// Without SchedulerOptions::pendingTasks it has room for 256 at the start.
 void RunFrame(weft::TaskScheduler *scheduler, void *) {
     weft::Counter counter;
-    Submit(scheduler, counter, jobs);
+    for (Job &job : jobs) scheduler->AddTask({Job::Run, &job}, &counter);
     scheduler->WaitForCounter(&counter);
 }
-
-// Lets the queues of all threads grow to what a frame needs. All submit at the same time, so that
-// no thread takes tasks of another one meanwhile.
-struct WarmUp {
-    std::atomic<uint32_t> begun{0}, submitted{0};
-    Job jobs[kThreads][kJobs];
-
-    static void Meet(std::atomic<uint32_t> &here) {
-        for (++here; here != kThreads;) std::this_thread::yield();  // no wait of weft
-    }
-    static void OnThread(weft::TaskScheduler *scheduler, void *arg) {
-        WarmUp &self = *static_cast<WarmUp *>(arg);
-        weft::Counter counter;
-        Meet(self.begun);
-        Submit(scheduler, counter, self.jobs[scheduler->CurrentWorker()]);
-        Meet(self.submitted);
-        scheduler->WaitForCounter(&counter);
-    }
-    void Run(weft::TaskScheduler &scheduler) {
-        weft::Counter counter;
-        for (uint32_t i = 0; i < kWorkers; ++i) {
-            weft::TaskOptions pinned;
-            pinned.worker = i;
-            scheduler.AddTask({OnThread, this}, &counter, pinned);
-        }
-        OnThread(&scheduler, this);  // on the calling thread, which is attached as kWorkers
-        scheduler.WaitForCounter(&counter);
-    }
-};
-
-WarmUp warmUp;
 
 }  // namespace
 
@@ -162,6 +127,8 @@ int main() {
     options.hostThreads = true;
     options.smallFibers = 64;
     options.largeFibers = 8;
+    options.maxAttached = 1;
+    options.pendingTasks = 1024;  // a frame, its jobs, and room for changes
     memory.AttachTo(options.memory);
     static weft::TaskScheduler scheduler(options);
     if (scheduler.Start() != weft::Status::Ok) return 1;
@@ -179,8 +146,6 @@ int main() {
     }
     if (scheduler.AttachThread() != weft::Status::Ok) return 1;
 
-    warmUp.Run(scheduler);  // while the level loads
-    const size_t usedBefore = memory.Used();
     for (uint32_t frame = 0; frame < kFrames; ++frame) {
         const weft::Task task{RunFrame, nullptr};
         scheduler.AddTasksAndWait(1, &task);  // on any worker, or here
@@ -189,7 +154,7 @@ int main() {
 
     scheduler.DetachThread();
     scheduler.Stop();  // the threads leave RunWorker
-    bool right = usedAfter == usedBefore;
+    bool right = usedAfter == usedByStart;
     for (uint32_t i = 0; i < kWorkers; ++i) {
         threads[i].join();
         right = right && bound[i] && results[i] == weft::Status::Ok;
@@ -199,9 +164,7 @@ int main() {
                 kJobs, kWorkers);
     std::printf("memory at Start: %zu KiB, stacks: %zu KiB (of address space)\n", usedByStart >> 10,
                 memory.StackBytes() >> 10);
-    std::printf("taken by the attached thread and the warm-up: %zu KiB\n",
-                (usedBefore - usedByStart) >> 10);
-    std::printf("taken while the frames ran: %zu bytes: %s\n", usedAfter - usedBefore,
+    std::printf("taken after Start: %zu bytes: %s\n", usedAfter - usedByStart,
                 right ? "right" : "WRONG");
     return right ? 0 : 1;
 }

@@ -68,6 +68,7 @@ weft_options DefaultOptions() noexcept {
     options.watchdogMilliseconds = from.watchdogMilliseconds;
     options.order = from.order;
     options.hostThreads = from.hostThreads;
+    options.pendingTasks = from.pendingTasks;
     return options;
 }
 
@@ -105,6 +106,7 @@ SchedulerOptions ToOptions(const weft_options &from) noexcept {
     options.migrateAfterWait = from.migrateAfterWait;
     options.order = from.order;
     options.hostThreads = from.hostThreads;
+    options.pendingTasks = from.pendingTasks;
     return options;
 }
 

@@ -36,12 +36,15 @@ public:
     CachedPool &operator=(const CachedPool &) = delete;
     ~CachedPool() { Release(); }
 
-    /// The users 0 to `users` - 1 have caches. Returns false if there is no memory.
-    bool Acquire(uint32_t users, Memory memory = {}) noexcept {
+    /// The users 0 to `users` - 1 have caches. `items` objects can be taken without an allocation,
+    /// whatever the caches hold. 0: the first segment is enough. Returns false if there is no
+    /// memory.
+    bool Acquire(uint32_t users, Memory memory = {}, uint32_t items = 0) noexcept {
         m_memory = memory;
         m_users = users;
         if (users != 0) m_caches = memory.NewArray<Cache>(users);
-        return (users == 0 || m_caches != nullptr) && m_pool.Acquire(memory);
+        const uint32_t all = items != 0 ? items + users * kMaxCached : kFirstItems;
+        return (users == 0 || m_caches != nullptr) && m_pool.Acquire(memory, all);
     }
 
     void Release() noexcept {

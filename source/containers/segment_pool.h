@@ -34,11 +34,14 @@ public:
     SegmentPool &operator=(const SegmentPool &) = delete;
     ~SegmentPool() { Release(); }
 
-    /// Makes the first segment, so that up to kFirstItems objects can be taken without an
-    /// allocation. Returns false if there is no memory.
-    bool Acquire(Memory memory = {}) noexcept {
+    /// Makes the first segment, and more until there are `items` objects (at most kMaxItems). So
+    /// many can be taken without an allocation. Returns false if there is no memory.
+    bool Acquire(Memory memory = {}, uint32_t items = kFirstItems) noexcept {
         m_memory = memory;
-        return AddSegment();
+        do {
+            if (!AddSegment()) return false;
+        } while (m_itemCount.load(kRelaxed) < items);  // relaxed: no other thread uses the pool yet
+        return true;
     }
 
     void Release() noexcept {
@@ -111,9 +114,11 @@ public:
     /// Gives back an object that was taken.
     void GiveBack(uint32_t index) noexcept { PushChain(index, index); }
 
-    /// Gives back several objects of one thread, up to 64 with one read-modify-write.
+    /// Gives back several objects of one thread, up to kMost with one read-modify-write.
     class Returns {
     public:
+        static constexpr uint32_t kMost = 64;
+
         explicit Returns(SegmentPool &pool) noexcept : m_pool(pool) {}
         ~Returns() { Flush(); }
         Returns(const Returns &) = delete;
@@ -127,7 +132,7 @@ public:
                 m_pool.Below(index).store(m_first + 1, kRelaxed);
             }
             m_first = index;
-            if (++m_count == 64) Flush();
+            if (++m_count == kMost) Flush();
         }
 
     private:

@@ -58,6 +58,19 @@ public:
         return first;
     }
 
+    /// Returns true if `count` tasks, in runs of `run`, can be taken without a new block. Only the
+    /// owner may call this.
+    bool HasRoom(uint32_t count, uint32_t run) const noexcept {
+        const uint32_t whole = kTasksPerBlock - kTasksPerBlock % run;
+        const uint32_t left = (kTasksPerBlock - m_current->used) / run * run;
+        uint32_t room = m_current->IsDrained() ? whole : left;
+        uint32_t skipped = 0;  // as in Advance
+        for (const Block *block = m_current->next;
+             room < count && block != m_current && skipped < kMaxSkipped; block = block->next)
+            block->IsDrained() ? room += whole : ++skipped;
+        return room >= count;
+    }
+
     /// Gives back `count` tasks in a row from `first` on: they have been read for the last time.
     /// Call it on the slab of the calling worker, even if another worker owns the block.
     void GiveBack(const Task *first, uint32_t count) noexcept {
@@ -82,6 +95,8 @@ public:
     }
 
     static constexpr uint32_t kMaxRun = 255;
+    /// A block holds at least so many tasks in runs of up to kMaxRun.
+    static constexpr uint32_t LeastOfBlock() noexcept { return kTasksPerBlock - kMaxRun + 1; }
 
 private:
     // A block of the ring: this header, then the tasks. It is aligned to its size.
@@ -116,13 +131,16 @@ private:
         return block;
     }
 
+    static constexpr uint32_t kMaxSkipped = 8;
+
     // Makes a drained block the current one, moved to the place behind the former one. If it finds
     // none, makes a new block. A block that a long task keeps in use is skipped, up to eight of
     // them in one call. So the search stays short, and the ring grows by at most one block for each
     // eight that are kept in use.
     bool Advance() noexcept {
         Block *previous = m_current;
-        for (uint32_t skipped = 0; skipped < 8 && previous->next != m_current; ++skipped) {
+        for (uint32_t skipped = 0; skipped < kMaxSkipped && previous->next != m_current;
+             ++skipped) {
             Block *block = previous->next;
             if (block->IsDrained()) {
                 previous->next = block->next;

@@ -50,10 +50,10 @@ using CounterStorage = WEFT_ATOMIC<uint64_t>;
 class CounterWaiting {
 public:
     bool Acquire(uint32_t fibers, uint32_t tag, Memory memory = {}, uint32_t users = 0,
-                 Notices *notices = nullptr) noexcept {
+                 Notices *notices = nullptr, uint32_t spares = 0) noexcept {
         m_tag = tag;
         m_notices = notices;
-        return m_records.Acquire(fibers, memory, users);
+        return m_records.Acquire(fibers, memory, users, spares);
     }
     void Release() noexcept { m_records.Release(); }
 

@@ -37,12 +37,14 @@ public:
 
     ~WaitRecords() { Release(); }
 
-    /// `users`: how many users have caches of spare records.
-    bool Acquire(uint32_t fibers, Memory memory = {}, uint32_t users = 0) noexcept {
+    /// `users`: how many users have caches of spare records. `spares`: how many can be taken
+    /// without an allocation, see CachedPool.
+    bool Acquire(uint32_t fibers, Memory memory = {}, uint32_t users = 0,
+                 uint32_t spares = 0) noexcept {
         m_memory = memory;
         m_own = memory.NewArray<WaitRecord>(fibers);
         m_fibers = fibers;
-        return m_own != nullptr && m_spares.Acquire(users, memory);
+        return m_own != nullptr && m_spares.Acquire(users, memory, spares);
     }
     void Release() noexcept {
         m_memory.DeleteArray(m_own, m_fibers);

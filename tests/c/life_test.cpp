@@ -125,6 +125,7 @@ TEST_CASE("C: each option arrives, and has the default of the C++ interface", "[
         CHECK(read.order == expected.order);
         CHECK(read.stackMeter == nullptr);
         CHECK(read.hostThreads == expected.hostThreads);
+        CHECK(read.pendingTasks == expected.pendingTasks);
         weft_destroy(scheduler);
     };
     isThat(options, weft::SchedulerOptions());
@@ -173,6 +174,7 @@ TEST_CASE("C: each option arrives, and has the default of the C++ interface", "[
     options.migrateAfterWait = other.migrateAfterWait = true;
     options.order = other.order = 17;
     options.hostThreads = other.hostThreads = true;
+    options.pendingTasks = other.pendingTasks = 18;
     isThat(options, other);
     CHECK(memory.Allocations() == 1);  // the scheduler itself
     CHECK(memory.OutstandingBytes() == 0);

@@ -86,6 +86,19 @@ TEST_CASE("cached pool: items given back together fill the cache, then the pool"
     }
 }
 
+TEST_CASE("cached pool: what Acquire was given can be taken although other caches are full",
+          "[cached_pool]") {
+    constexpr uint32_t kUsers = 6, kItems = 100;
+    Pool pool;
+    REQUIRE(pool.Acquire(kUsers, {}, kItems));
+    std::vector<uint32_t> taken;
+    for (uint32_t i = 0; i < kUsers * Pool::kMaxCached; ++i) taken.push_back(pool.Take(kNoCache));
+    for (uint32_t i = 0; i < taken.size(); ++i) pool.GiveBack(taken[i], i % kUsers);
+    const test::FailingAllocation failing(0);
+    for (uint32_t i = 0; i < kItems; ++i) REQUIRE(pool.Take(kNoCache) != Pool::kNone);
+    CHECK(!failing.HasFailed());
+}
+
 TEST_CASE("cached pool: Acquire fails without memory", "[cached_pool]") {
     const int64_t before = test::OutstandingAllocations();
     for (int allocations : {0, 1, 2}) {  // of three: one for the caches, two for a segment

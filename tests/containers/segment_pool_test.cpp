@@ -2,6 +2,7 @@
 
 #include "support/failing_allocation.h"
 
+#include <algorithm>
 #include <atomic>
 #include <set>
 #include <thread>
@@ -75,6 +76,27 @@ TEST_CASE(
     pool.Release();  // must be harmless
     REQUIRE(pool.Acquire());
     CHECK(pool.Take() == 0);
+}
+
+TEST_CASE("segment pool: as many items as Acquire was given need no more memory",
+          "[segment_pool]") {
+    for (uint32_t items : {1u, 64u, 65u, 1000u, Pool::kMaxItems}) {
+        INFO(items);
+        Pool pool;
+        REQUIRE(pool.Acquire({}, items));
+        CHECK(pool.Has(items - 1));
+        CHECK(!pool.Has(std::max(2 * items, 64u)));  // it has no more than it needs
+        const test::FailingAllocation failing(0);
+        std::set<uint32_t> taken;
+        for (uint32_t i = 0; i < items; ++i) {
+            const uint32_t index = pool.Take();
+            REQUIRE(index != Pool::kNone);
+            CHECK(taken.insert(index).second);
+        }
+        CHECK(!failing.HasFailed());
+    }
+    Pool pool;
+    CHECK(!pool.Acquire({}, Pool::kMaxItems + 1));
 }
 
 TEST_CASE("segment pool: Acquire fails without memory", "[segment_pool]") {

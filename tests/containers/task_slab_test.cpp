@@ -202,3 +202,41 @@ TEST_CASE("slab: tasks that another worker gives back are free after it has flus
     other.FlushOthers();
     for (int i = 0; i < 64; ++i) CHECK(blocks.count(blockOf(owner.Take(64))) == 1);
 }
+
+TEST_CASE("slab: HasRoom tells whether tasks fit without a new block", "[slab]") {
+    TaskSlab slab, other;
+    REQUIRE(slab.Acquire(14));
+    uint32_t random = 1, fit = 0;
+    const auto below = [&](uint32_t end) {
+        return (random = random * 1664525 + 1013904223) / 65536 % end;
+    };
+    struct Run {
+        Task *first;
+        uint32_t count;
+    };
+    std::vector<Run> runs;
+    constexpr uint32_t kTurns = 2000;
+    for (uint32_t turn = 0; turn < kTurns; ++turn) {
+        const uint32_t run = 1 + below(TaskSlab::kMaxRun), count = run * (1 + below(12000 / run));
+        const bool hasRoom = slab.HasRoom(count, run);
+        const test::FailingAllocation failing(0);
+        for (uint32_t taken = 0; taken < count; taken += run) {
+            Task *const first = slab.Take(run);
+            if (first == nullptr) break;
+            runs.push_back({first, run});
+        }
+        REQUIRE(failing.HasFailed() == !hasRoom);
+        fit += hasRoom ? 1 : 0;
+        // a few runs stay, now and then none
+        const uint32_t kept = below(20) == 0 ? 0 : below(12);
+        while (runs.size() > kept) {
+            const size_t i = below(static_cast<uint32_t>(runs.size()));
+            (below(2) == 0 ? slab : other).GiveBack(runs[i].first, runs[i].count);
+            runs[i] = runs.back();
+            runs.pop_back();
+        }
+        other.FlushOthers();
+    }
+    CHECK(fit > kTurns / 10);
+    CHECK(fit < kTurns - kTurns / 10);
+}

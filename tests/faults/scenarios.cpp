@@ -606,6 +606,7 @@ const Limit kLimits[] = {
     {"threadName", [](SchedulerOptions &o) { o.threadName = nullptr; }},
     {"threadNice", [](SchedulerOptions &o) { o.threadNice = -20; }},
     {"threadSliceMicroseconds", [](SchedulerOptions &o) { o.threadSliceMicroseconds = 100; }},
+    {"pendingTasks", [](SchedulerOptions &o) { o.pendingTasks = 1; }},
 };
 
 template <IdlePolicy kIdle>

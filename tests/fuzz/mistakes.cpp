@@ -202,7 +202,7 @@ void Script::MistakeAtStart() {
             bad.stallMilliseconds = m_bytes.Below(2) == 0 ? 0 : 60001;
             break;
         case 4:
-            bad.smallFibers = 1000001;
+            m_bytes.Below(2) == 0 ? bad.smallFibers = 1000001 : bad.pendingTasks = 65537;
             break;
         case 5:
             bad.agingMilliseconds = m_bytes.Below(2) == 0 ? 0 : 60001;

@@ -113,6 +113,7 @@ TEST_CASE("report BadOption: each option out of its range is named", "[lifecycle
         {"threadStackBytes", "is 65535,",
          [](SchedulerOptions &o) { o.threadStackBytes = (64 << 10) - 1; }},
         {"maxAttached", "is 0,", [](SchedulerOptions &o) { o.maxAttached = 0; }},
+        {"pendingTasks", "is 65537,", [](SchedulerOptions &o) { o.pendingTasks = 65537; }},
         {"threadNice", "is -21,", [](SchedulerOptions &o) { o.threadNice = -21; }},
         {"threadSliceMicroseconds", "is 99,",
          [](SchedulerOptions &o) { o.threadSliceMicroseconds = 99; }},
@@ -155,27 +156,30 @@ TEST_CASE("the smallest values of all options work", "[lifecycle]") {
 
 TEST_CASE("fault: start-up fails half-way. Each allocation in turn fails, and nothing leaks",
           "[lifecycle]") {
-    int64_t failures = 0;
-    for (; failures < 1000; ++failures) {
-        test::Runner runner(test::Options(3, 4, 2));
-        const int64_t before = test::OutstandingAllocations();
-        bool ran = false;
-        const test::FailingAllocation failing(failures, 1);
-        const Status status = runner.Run([&](TaskScheduler &) { ran = true; });
-        REQUIRE(test::OutstandingAllocations() == before);
-        REQUIRE(ran == (status == Status::Ok));
-        // the only report, and it says what the memory was for
-        REQUIRE(runner.log.Count() == (status == Status::Ok ? 0u : 1u));
-        if (!failing.HasFailed()) {
-            CHECK(status == Status::Ok);
-            break;
-        }
-        REQUIRE(status == Status::OutOfMemory);
-        REQUIRE(test::Names(runner.log.First(ReportCode::OutOfMemory).what,
+    const auto check = [](uint32_t pendingTasks) {
+        for (int64_t failures = 0;; ++failures) {
+            SchedulerOptions options = test::Options(3, 4, 2);
+            options.pendingTasks = pendingTasks;
+            options.reportStackOverflow = pendingTasks != 0;
+            test::Runner runner(options);
+            const int64_t before = test::OutstandingAllocations();
+            bool ran = false;
+            const test::FailingAllocation failing(failures, 1);
+            const Status status = runner.Run([&](TaskScheduler &) { ran = true; });
+            REQUIRE(test::OutstandingAllocations() == before);
+            REQUIRE(ran == (status == Status::Ok));
+            // the only report, and it says what the memory was for
+            REQUIRE(runner.log.Count() == (status == Status::Ok ? 0u : 1u));
+            if (!failing.HasFailed()) return failures;
+            REQUIRE(status == Status::OutOfMemory);
+            REQUIRE(
+                test::Names(runner.log.First(ReportCode::OutOfMemory).what,
                             "the scheduler cannot start: there is no memory for the queues of 3"));
-    }
-    CHECK(failures > 10);
-    CHECK(failures < 1000);
+        }
+    };
+    const int64_t allocations = check(0);
+    CHECK(allocations > 10);
+    CHECK(check(1000) > allocations + 10);
 }
 
 // Sanitizers need the address space for themselves. Windows sets no limit to it.

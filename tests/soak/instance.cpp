@@ -50,6 +50,7 @@ SchedulerOptions Instance::RandomOptions() {
                    : m_random.OneIn(3) ? IdlePolicy::Sleep
                                        : IdlePolicy::Balanced;
     options.reportStackOverflow = m_random.OneIn(4);
+    if (m_random.OneIn(4)) options.pendingTasks = 1 + m_random.Below(2000);
 #if defined(WEFT_DEBUG)
     options.smallStackBytes = 256 << 10;
     options.largeStackBytes = 1 << 20;

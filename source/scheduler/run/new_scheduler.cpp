@@ -77,10 +77,40 @@ Status ReportNoQueues(const SchedulerOptions &options) noexcept {
         "Lower these options, or give the process more memory. MemoryHooks::allocate, if it is "
         "set, must return memory with the alignment that it is asked for.",
         "the scheduler cannot start: there is no memory for the queues of %u workers, %u "
-        "threads that may attach and %u fibers (SchedulerOptions::workers, maxAttached, "
-        "smallFibers, largeFibers)",
-        EffectiveWorkers(options), options.maxAttached, options.smallFibers + options.largeFibers);
+        "threads that may attach, %u fibers and %u pending tasks (SchedulerOptions::workers, "
+        "maxAttached, smallFibers, largeFibers, pendingTasks)",
+        EffectiveWorkers(options), options.maxAttached, options.smallFibers + options.largeFibers,
+        options.pendingTasks);
     return Status::OutOfMemory;
+}
+
+// Acquires the pools. With pendingTasks, each has so many objects, and one for each worker and
+// attached thread, which may be late to give it back. The pools add what lies in caches.
+bool AcquirePools(Scheduler &scheduler, uint32_t fibers) noexcept {
+    const Memory memory = scheduler.memory;
+    const uint32_t users = scheduler.slotCount, tasks = scheduler.options.pendingTasks;
+    const uint32_t items = tasks != 0 ? tasks + users : 0;
+    // a thread gives back many blocks at once (ReadBlocks)
+    constexpr uint32_t kLate = SegmentPool<TaskBlock>::Returns::kMost;
+    const uint32_t blocks = tasks != 0 ? tasks + users * kLate : 0;
+    // if more threads than kMaxItems wait, the rest of them poll
+    const uint32_t threads = std::min(tasks, decltype(Scheduler::threadWaiters)::kMaxItems);
+    return scheduler.singles.Acquire(users, memory, blocks) &&
+           scheduler.blocks.Acquire(0, memory, blocks) &&
+           scheduler.threadWaiters.Acquire(memory, threads) &&
+           scheduler.anyWaits.Acquire(users, memory, items) &&
+           scheduler.timedTasks.Acquire(users, memory, items) &&
+           scheduler.closures.Acquire(users, memory, items) &&
+           scheduler.batches.Acquire(memory, items) &&
+           scheduler.counters.Acquire(fibers, scheduler.tag.Acquire(), memory, users,
+                                      &scheduler.notices, items);
+}
+
+// Acquires what AttachThread would acquire for this slot.
+bool AcquireAttached(Worker &worker) noexcept {
+    const Scheduler &scheduler = *worker.scheduler;
+    return AcquireQueues(worker) &&
+           (!scheduler.options.reportStackOverflow || worker.signalStack.Acquire(scheduler.memory));
 }
 
 bool AcquireWorkers(Scheduler &scheduler) noexcept {
@@ -105,9 +135,11 @@ bool AcquireWorkers(Scheduler &scheduler) noexcept {
             worker.threadFiber = Fiber(kAnyWorker, scheduler.reserveStacks.Bottom(slot),
                                        scheduler.reserveStacks.StackBytes());
             worker.threadFiber.Reset(ReserveMain, &worker.threadFiber);
-            // Stop needs these queues
-            if (scheduler.workerCount == 0 && slot == 0 && !AcquireQueues(worker)) return false;
-            if (scheduler.workerCount != 0 || slot == 0) scheduler.freeSlots.Set(slot);
+            if (scheduler.workerCount == 0 && slot != 0) continue;  // never used
+            // without workers, Stop needs these queues
+            const bool isEarly = scheduler.workerCount == 0 || scheduler.options.pendingTasks != 0;
+            if (isEarly && !AcquireAttached(worker)) return false;
+            scheduler.freeSlots.Set(slot);
         }
     }
     return true;
@@ -138,15 +170,7 @@ Status Acquire(Scheduler &scheduler) noexcept {
     const bool acquired =
         scheduler.pool.Acquire(options.smallFibers, options.largeFibers, scheduler.workerCount,
                                scheduler.slotCount, memory) &&
-        scheduler.idle.Acquire(scheduler.slotCount, memory) &&
-        scheduler.singles.Acquire(scheduler.slotCount, memory) &&
-        scheduler.blocks.Acquire(0, memory) && scheduler.threadWaiters.Acquire(memory) &&
-        scheduler.anyWaits.Acquire(scheduler.slotCount, memory) &&
-        scheduler.timedTasks.Acquire(scheduler.slotCount, memory) &&
-        scheduler.closures.Acquire(scheduler.slotCount, memory) &&
-        scheduler.batches.Acquire(memory) &&
-        scheduler.counters.Acquire(fibers, scheduler.tag.Acquire(), memory, scheduler.slotCount,
-                                   &scheduler.notices) &&
+        scheduler.idle.Acquire(scheduler.slotCount, memory) && AcquirePools(scheduler, fibers) &&
         AcquireWorkers(scheduler) && AcquireFibers(scheduler) && AcquireGroups(scheduler);
     return acquired ? Status::Ok : ReportNoQueues(options);
 }

@@ -6,6 +6,7 @@
 #include "platform/env.h"
 #include "scheduler/state/level.h"
 #include "scheduler/state/reporting.h"
+#include "scheduler/state/scheduler.h"
 
 #include <algorithm>
 
@@ -22,6 +23,12 @@ Status BadOption(const SchedulerOptions &options, const char *hint, const char *
 constexpr uint32_t kMaxFibers = 1000000;  // for each stack class
 static_assert(2 * kMaxFibers + 1024 + WaitRecords::kMaxSpares < CounterWord::kMaxRecords,
               "a counter must be able to name each record");
+
+// The pool with the fewest objects, and the most users: what AcquirePools asks it for.
+constexpr uint32_t kMaxPendingTasks = 65536, kMaxSlots = 2 * 1024;
+using AnyWaits = decltype(Scheduler::anyWaits);
+static_assert(kMaxPendingTasks + kMaxSlots * (AnyWaits::kMaxCached + 1) <= AnyWaits::kMaxItems,
+              "each pool must have room for pendingTasks");
 
 template <class Number>
 Status OutOfRange(const SchedulerOptions &options, const char *hint, const char *name,
@@ -89,6 +96,8 @@ Status CheckOptions(const SchedulerOptions &options, uint32_t leastWorkers) noex
         return OutOfRange(options, "Give at most 1,000,000.", "smallFibers", options.smallFibers);
     if (options.largeFibers > kMaxFibers)
         return OutOfRange(options, "Give at most 1,000,000.", "largeFibers", options.largeFibers);
+    if (options.pendingTasks > kMaxPendingTasks)
+        return OutOfRange(options, "Give at most 65,536.", "pendingTasks", options.pendingTasks);
     if (options.stopGraceMilliseconds > 60000)
         return OutOfRange(options, "Give at most 60,000.", "stopGraceMilliseconds",
                           options.stopGraceMilliseconds);

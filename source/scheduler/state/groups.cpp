@@ -132,18 +132,32 @@ void LookAtRuns(Worker *worker) noexcept {
     worker->specialLanes = LaneBits(special) & ~(LaneBits(plain | kLowLevels) & kSmallLanes);
 }
 
+namespace {
+
+// Returns the capacity of a queue: `least`, or the next power of two from `items` on.
+uint64_t Capacity(uint64_t least, uint64_t items) noexcept {
+    while (least < items) least *= 2;
+    return least;
+}
+
+}  // namespace
+
+// No queue has more entries than tasks are pending: each entry has a task that nothing else has.
 bool AcquireNewSet(Worker &worker, uint32_t set) noexcept {
-    const Memory memory = worker.scheduler->memory;
+    const Scheduler &scheduler = *worker.scheduler;
+    const Memory memory = scheduler.memory;
+    const uint32_t tasks = scheduler.options.pendingTasks;
+    const uint32_t fibers = std::min(tasks, scheduler.FiberCount());
     for (uint32_t i = 0; i < kPriorities; ++i) {
         const Level level(static_cast<Priority>(i), set);
         for (const StackClass stack : {StackClass::Small, StackClass::Large}) {
             WorkStealingDeque<TaskEntry> &lane = worker.lanes[LaneOf(level, stack)];
             if (!lane.IsAcquired() &&
-                !lane.Acquire(stack == StackClass::Small ? 256 : 16, 0, memory))
+                !lane.Acquire(Capacity(stack == StackClass::Small ? 256 : 16, tasks), 0, memory))
                 return false;
         }
         WorkStealingDeque<uint64_t> &ready = worker.ready[level.Index()];
-        if (!ready.IsAcquired() && !ready.Acquire(64, 0, memory)) return false;
+        if (!ready.IsAcquired() && !ready.Acquire(Capacity(64, fibers), 0, memory)) return false;
     }
     worker.setsAcquired |= 1u << set;
     return true;
@@ -162,11 +176,14 @@ void ReleaseQueues(Worker &worker) noexcept {
 // Returns how many blocks the slab of a worker begins with: one, and two for each other worker.
 // Another worker may hold two blocks: the one whose tasks it runs, and the one to which it has not
 // yet returned tasks (TaskSlab::FlushOthers). Of attached threads one is counted. Then each worker
-// has workerCount others, and so has the attached thread.
+// has workerCount others, and so has the attached thread. With SchedulerOptions::pendingTasks there
+// is room for these, too.
 uint32_t SlabBlocks(const Scheduler &scheduler) noexcept {
     // if there are many others, few of them are so slow at the same time
     constexpr uint32_t kEnough = 7;
-    return std::min(1 + 2 * scheduler.workerCount, kEnough);
+    constexpr uint32_t kLeast = TaskSlab::LeastOfBlock();
+    const uint32_t ofTasks = (scheduler.options.pendingTasks + kLeast - 1) / kLeast;
+    return std::min(1 + 2 * scheduler.workerCount, kEnough) + ofTasks;
 }
 
 bool TryAcquireQueues(Worker &worker) noexcept {

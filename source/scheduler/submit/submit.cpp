@@ -60,6 +60,11 @@ void ShowNewestLane(Worker *worker) noexcept {
 void EnqueueSlices(Worker *worker, WorkStealingDeque<TaskEntry> &lane, uint32_t count,
                    const Task *tasks, TaskCounter counter, Label label) noexcept {
     const uint32_t sliceSize = SliceSize(*worker->scheduler, count);
+    // With pendingTasks, such a batch must not make the slab grow. A few tasks may keep all blocks
+    // in use, but the lane has room for an entry for each task.
+    if (WEFT_UNLIKELY(count <= worker->scheduler->options.pendingTasks) &&
+        !worker->slab.HasRoom(count, sliceSize))
+        return EnqueueSingles(worker, lane, count, tasks, counter, label);
     const uint32_t slices = (count + sliceSize - 1) / sliceSize;
     if (WEFT_UNLIKELY(!lane.Reserve(slices))) OutOfMemory(*worker->scheduler, count);
     StageSlices(worker, lane, count, tasks, sliceSize, counter, label);

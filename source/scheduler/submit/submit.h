@@ -27,6 +27,19 @@ void PrepareSet(Worker *worker, uint32_t set, uint32_t count) noexcept;
 /// Small tasks of set 0. Shows the notices for it.
 void ShowNewestLane(Worker *worker) noexcept;
 
+/// Stages and publishes an entry for each task.
+WEFT_FORCEINLINE void EnqueueSingles(Worker *worker, WorkStealingDeque<TaskEntry> &lane,
+                                     uint32_t count, const Task *tasks, TaskCounter counter,
+                                     Label label) noexcept {
+    if (WEFT_UNLIKELY(!lane.Reserve(count))) OutOfMemory(*worker->scheduler, count);
+    const auto stage = lane.Staging();
+    for (uint32_t i = 0; i < count; ++i) {
+        stage(count - 1 - i, TaskEntry::Single(tasks[i], counter, label.name, label.Stack())
+                                 .WithId(label.taskId != 0 ? label.taskId + i : 0));
+    }
+    lane.Publish(count);
+}
+
 /// Makes tasks visible in the calling worker's lane. The counter and the scheduler count them
 /// already. Wakes no worker. The first of several tasks is staged last: this worker takes it first,
 /// and thieves begin at the end of the batch.
@@ -36,17 +49,12 @@ WEFT_FORCEINLINE void EnqueueHere(Worker *worker, uint32_t count, const Task *ta
     worker->mayHold |= uint64_t{1} << worker->newestLane;
     if (WEFT_UNLIKELY(label.lane >= kPlainLanes)) PrepareSet(worker, label.TheLevel().Set(), count);
     WorkStealingDeque<TaskEntry> &lane = worker->lanes[worker->newestLane];
-    const auto single = [=](uint32_t i) {
-        return TaskEntry::Single(tasks[i], counter, label.name, label.Stack())
-            .WithId(label.taskId != 0 ? label.taskId + i : 0);
-    };
     if (count == 1) {
-        if (WEFT_UNLIKELY(!lane.Push(single(0)))) OutOfMemory(*worker->scheduler, count);
+        const TaskEntry entry =
+            TaskEntry::Single(*tasks, counter, label.name, label.Stack()).WithId(label.taskId);
+        if (WEFT_UNLIKELY(!lane.Push(entry))) OutOfMemory(*worker->scheduler, count);
     } else if (WEFT_LIKELY(count <= kMaxSingles)) {
-        if (WEFT_UNLIKELY(!lane.Reserve(count))) OutOfMemory(*worker->scheduler, count);
-        const auto stage = lane.Staging();
-        for (uint32_t i = 0; i < count; ++i) stage(count - 1 - i, single(i));
-        lane.Publish(count);
+        EnqueueSingles(worker, lane, count, tasks, counter, label);
     } else {
         EnqueueSlices(worker, lane, count, tasks, counter, label);
     }
