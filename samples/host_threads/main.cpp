@@ -1,6 +1,6 @@
 // A host with strict rules, such as a console engine has them: no exceptions, no RTTI, all threads
 // are made by the host and bound to its CPUs, all memory comes from the host, and none is taken
-// once the frames run.
+// after Start.
 //
 //     samples/run.sh host_threads
 //

@@ -19,13 +19,16 @@ namespace {
 
 constexpr uint32_t kWorkers = 3, kThreads = kWorkers + 1;  // and one attached thread
 
-// A round needs more than a queue has without the option (256 entries, 16 of Large tasks). The
-// rounds of all threads together need more than a pool has (64).
+// A round needs more than a queue has without the option (256 entries; 16 of Large tasks; 64 of
+// tasks that go on after a wait). The rounds of all threads together need more than a pool has
+// (64).
 constexpr uint32_t kSingles = 300, kBatch = 400, kLarge = 20, kFew = 40, kWaits = 20,
-                   kFrames = 1000;
-constexpr uint32_t kRound = 3 * kSingles + kBatch + kLarge + 3 * kFew + 4 * kWaits;
-// the rounds, what they count twice (a second counter), and what is not in a round
-constexpr uint32_t kPending = kThreads * (kRound + 2 * kWaits) + 2 * kFew + 20;
+                   kSleepers = 80;
+constexpr uint32_t kRound = 3 * kSingles + kBatch + kLarge + 3 * kFew + 4 * kWaits + kSleepers;
+constexpr uint32_t kGuests = 70, kFrames = 1000;
+// the rounds and their tasks, the second counter of each wait for two, and what the other threads
+// do
+constexpr uint32_t kPending = kThreads * (kRound + 1 + 2 * kWaits) + 2 * kFew + kGuests + 20;
 
 // The hooks of the host. Only the number of the calls is of interest.
 struct Hooks {
@@ -47,7 +50,7 @@ struct Host {
     std::atomic<uint64_t> work{0};
     std::atomic<uint32_t> begun{0}, submitted{0};
     std::atomic<bool> ends{false};
-    Counter allWait{kThreads};
+    Counter allWait{kThreads}, over{1};
 
     static void Work(TaskScheduler *, void *arg) { static_cast<Host *>(arg)->work.fetch_add(1); }
 
@@ -56,13 +59,20 @@ struct Host {
         explicit Round(Host &its) : host(its) {}
 
         Host &host;
-        Counter all, first{1}, second{1}, notYet{kWaits};
+        Counter all, first{1}, second{1}, notYet{kWaits + kSleepers};
 
         static void WaitForFirst(TaskScheduler *scheduler, void *arg) {
             Round &self = *static_cast<Round *>(arg);
             Counter *const counters[] = {&self.first, &self.second};
             scheduler->DecrementCounter(&self.notYet);
             scheduler->WaitForAny(2, counters);
+            self.host.work.fetch_add(1);
+        }
+
+        static void Sleep(TaskScheduler *scheduler, void *arg) {
+            Round &self = *static_cast<Round *>(arg);
+            scheduler->DecrementCounter(&self.notYet);
+            scheduler->WaitForCounter(&self.first);
             self.host.work.fetch_add(1);
         }
 
@@ -92,6 +102,7 @@ struct Host {
                 AddTaskAt(scheduler, Now() + std::chrono::microseconds(100), task, &all);
                 scheduler.AddTask({WaitForFirst, this}, &all);
             }
+            for (uint32_t i = 0; i < kSleepers; ++i) scheduler.AddTask({Sleep, this}, &all);
         }
 
         // The waiters wait now. Begins what depends on the two counters.
@@ -154,7 +165,7 @@ uint64_t AllocationsAfterStart(uint32_t pendingTasks, IdlePolicy idle, uint32_t 
     SchedulerOptions options;
     options.workers = kWorkers;
     options.maxAttached = 2;
-    options.smallFibers = 256;
+    options.smallFibers = 600;
     options.hostThreads = true;
     options.idle = idle;
     options.pendingTasks = pendingTasks;
@@ -171,7 +182,9 @@ uint64_t AllocationsAfterStart(uint32_t pendingTasks, IdlePolicy idle, uint32_t 
     std::thread threads[kWorkers];
     for (uint32_t i = 0; i < kWorkers; ++i)
         threads[i] = std::thread([&scheduler, i] { scheduler.RunWorker(i); });
-    std::thread external([&] { host.External(scheduler); });
+    std::thread external([&] { host.External(scheduler); }), guests[kGuests];
+    for (std::thread &guest : guests)
+        guest = std::thread([&] { scheduler.WaitForCounter(&host.over); });
     CHECK(scheduler.AttachThread() == Status::Ok);
 
     const uint64_t before = test::CountedCalls();
@@ -189,6 +202,8 @@ uint64_t AllocationsAfterStart(uint32_t pendingTasks, IdlePolicy idle, uint32_t 
 
     host.ends.store(true);
     external.join();
+    scheduler.DecrementCounter(&host.over);
+    for (std::thread &guest : guests) guest.join();
     scheduler.DetachThread();
     scheduler.Stop();
     for (std::thread &thread : threads) thread.join();
