@@ -146,6 +146,16 @@ int main() {
     }
     if (scheduler.AttachThread() != weft::Status::Ok) return 1;
 
+    // Waits until each worker has its thread: a pinned task runs on no other one.
+    static Job first[kWorkers];
+    weft::Counter begun;
+    for (uint32_t i = 0; i < kWorkers; ++i) {
+        weft::TaskOptions pinned;
+        pinned.worker = i;
+        scheduler.AddTask({Job::Run, &first[i]}, &begun, pinned);
+    }
+    scheduler.WaitForCounter(&begun);
+
     for (uint32_t frame = 0; frame < kFrames; ++frame) {
         const weft::Task task{RunFrame, nullptr};
         scheduler.AddTasksAndWait(1, &task);  // on any worker, or here
