@@ -383,6 +383,7 @@ void OneOfEach(SchedulerOptions &options) {
     test::LimitLow(options, 1);
 }
 
+void ManyPending(SchedulerOptions &options) { options.pendingTasks = 300; }
 void ManyFibers(SchedulerOptions &options) { options.smallFibers = 128; }
 
 // ---- all features together ----
@@ -535,6 +536,7 @@ const std::vector<Scenario> &Scenarios() {
         {"start-2", 2, nullptr, StartAndStop, 0, kNotRunning},
         {"start-3", 3, nullptr, StartAndStop, 0, kNotRunning},
         {"start-old-kernel", 2, nullptr, StartAndStop, kStacks, kNotRunning, true},
+        {"start-pending", 1, ManyPending, StartAndStop, kMemory, kNotRunning},
         {"single", 0, nullptr, SingleThreaded, 0,
          kWaiters | kNotRunning | BitOf(ReportCode::NoWorkers)},
         {"single-overflow", 0, ReportOverflows, SingleThreaded, 0,
