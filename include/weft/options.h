@@ -165,11 +165,12 @@ struct SchedulerOptions {
     /// threads.
     bool hostThreads = false;
     /// Run and Start allocate so much that no later call allocates while at most this many tasks
-    /// are pending. A task counts from the begin of the call that submits it until it has finished.
-    /// So does each call of a thread that is no worker, and each counter but the first for which a
-    /// task waits. samples/host_threads/README.md says what still allocates. Up to 65,536. With
-    /// 1,024 it takes about 200 KiB more for each worker, 340 KiB for each of maxAttached threads,
-    /// and 2 MiB for the pools of all. 0 = queues and pools begin small, and grow.
+    /// are pending. A task is pending from the call that submits it until it has finished. Each
+    /// call of a thread that is no worker counts as one more, and so does each counter but the
+    /// first for which a task waits. samples/host_threads/README.md says what still allocates. Up
+    /// to 65,536. With 1,024 it takes about 200 KiB more for each worker, 340 KiB for each of
+    /// maxAttached threads, and 2 MiB for the pools of all. 0 = queues and pools begin small, and
+    /// grow.
     uint32_t pendingTasks = 0;
 };
 

@@ -435,9 +435,10 @@ typedef struct weft_options {
     /// `watchdogMilliseconds` still makes a thread. Default: false.
     bool hostThreads;
     /// weft_run and weft_start allocate so much that no later call allocates while at most this
-    /// many tasks are pending. Up to 65,536. A task counts from the begin of the call that submits
-    /// it until it has finished. So does each call of a thread that is no worker, and each counter
-    /// but the first for which a task waits. Default: 0, queues and pools begin small, and grow.
+    /// many tasks are pending. Up to 65,536. A task is pending from the call that submits it until
+    /// it has finished. Each call of a thread that is no worker counts as one more, and so does
+    /// each counter but the first for which a task waits. Default: 0, queues and pools begin small,
+    /// and grow.
     uint32_t pendingTasks;
 } weft_options;
 
