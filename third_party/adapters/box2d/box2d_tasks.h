@@ -68,8 +68,10 @@ private:
         int items = 0, block = 0;
         std::atomic<uint32_t> lanes{0};
         std::atomic<int> blocks{0};
+        std::atomic<bool> isTaken{false};  ///< a thread runs the call, or has run it
+        uint32_t owner = kAnyWorker;       ///< the thread of its step
         Counter pending;
-        Job *next = nullptr;  ///< in the list of free jobs
+        Job *next = nullptr;  ///< in the list of open jobs, or of free ones
     };
 
     uint32_t Workers() const noexcept {
@@ -85,9 +87,7 @@ private:
         const int most = static_cast<int>(self.Workers()) * 4;
         const int block = (std::max)((std::max)(1, minRange), (items + most - 1) / most);
         const int blocks = (items + block - 1) / block;
-        Job &job = self.Take();
-        job.loop = loop;
-        job.context = context;
+        Job &job = self.Take(loop, nullptr, context);
         job.items = items;
         job.block = block;
         return self.Submit(job, (std::min)(static_cast<uint32_t>(blocks), self.Workers()));
@@ -97,20 +97,49 @@ private:
     static void *Enqueue(Call *call, void *context, void *user) {
         auto &self = *static_cast<Box2dTasks *>(user);
         if (!self.IsCalledInside()) return call(context), nullptr;
-        Job &job = self.Take();
-        job.call = call;
-        job.context = context;
-        return self.Submit(job, 1);
+        return self.Submit(self.Take(nullptr, call, context), 1);
     }
 
-    /// Runs only tasks of the job on this thread. In box2d 3.0 and 3.1, the tasks of the solver
-    /// spin until its first task has ended. A step first waits for that one, so this thread can run
-    /// it, even if all other workers spin in tasks of several worlds.
+    /// Runs only calls and tasks of the same step on this thread. The tasks of the solver spin
+    /// until its first task has ended. A step first waits for that one, so this thread can run it,
+    /// even if all other workers spin in tasks of several worlds.
     static void Finish(void *task, void *user) {
         auto &self = *static_cast<Box2dTasks *>(user);
         auto &job = *static_cast<Job *>(task);
+        if (job.call != nullptr) self.Help(job);
         self.m_scheduler.WaitForCounter(&job.pending, Meanwhile::OwnTasks);
         self.Give(job);
+    }
+
+    /// Runs calls of the step that no thread has begun, the oldest first, until `job` has ended. So
+    /// the first call of the solver runs on some thread before this thread runs another one, which
+    /// spins. The tasks of these calls find nothing to do.
+    void Help(Job &job) {
+        while (!m_scheduler.PollCounter(&job.pending)) {
+            Job *next = OldestOf(job.owner);
+            if (next == nullptr) return;
+            if (TakeCall(*next)) next->call(next->context);
+            if (next == &job) return;
+        }
+    }
+
+    /// Returns true to the thread that is to run the call. relaxed: the task's submission publishes
+    /// the call, and the counter what it has written. This thread, which has submitted it, needs
+    /// neither.
+    static bool TakeCall(Job &job) noexcept {
+        return !job.isTaken.exchange(true, std::memory_order_relaxed);
+    }
+
+    /// Returns the oldest call of a step that no thread has begun.
+    Job *OldestOf(uint32_t owner) {
+        const std::lock_guard<std::mutex> lock(m_mutex);
+        for (Job *job = m_oldest; job != nullptr; job = job->next) {
+            // relaxed: TakeCall decides
+            if (job->owner == owner && job->call != nullptr &&
+                !job->isTaken.load(std::memory_order_relaxed))
+                return job;
+        }
+        return nullptr;
     }
 
     /// An external thread cannot run tasks while it waits, so a step of it must not depend on them.
@@ -128,7 +157,10 @@ private:
 
     static void Run(TaskScheduler *, void *arg) {
         auto &job = *static_cast<Job *>(arg);
-        if (job.call != nullptr) return job.call(job.context);
+        if (job.call != nullptr) {
+            if (TakeCall(job)) job.call(job.context);
+            return;
+        }
         // box2d has memory for each worker, so two calls must not run at the same time with the
         // same number. The number of the lane will do: a step has one loop at a time. Beside it
         // only calls for one item run, which do not use the number. relaxed: these only divide the
@@ -141,7 +173,8 @@ private:
         }
     }
 
-    Job &Take() {
+    /// Returns a job that is the newest of the open ones.
+    Job &Take(Loop *loop, Call *call, void *context) {
         const std::lock_guard<std::mutex> lock(m_mutex);
         Job *job = m_free;
         if (job == nullptr) {
@@ -149,13 +182,23 @@ private:
         } else {
             m_free = job->next;
         }
-        job->loop = nullptr;
-        job->call = nullptr;
+        job->loop = loop;
+        job->call = call;
+        job->context = context;
+        job->isTaken.store(false, std::memory_order_relaxed);  // AddTasks publishes it
+        job->owner = m_scheduler.CurrentWorker();              // a step does not leave its thread
+        job->next = nullptr;
+        *m_end = job;
+        m_end = &job->next;
         return *job;
     }
 
     void Give(Job &job) {
         const std::lock_guard<std::mutex> lock(m_mutex);
+        Job **at = &m_oldest;
+        while (*at != &job) at = &(*at)->next;
+        *at = job.next;
+        if (m_end == &job.next) m_end = at;
         job.next = m_free;
         m_free = &job;
     }
@@ -163,8 +206,9 @@ private:
     TaskScheduler &m_scheduler;
     TaskOptions m_options;
     uint32_t m_workers;
-    std::mutex m_mutex;      ///< of the two below; never held across a wait
+    std::mutex m_mutex;      ///< of what is below; never held across a call or a wait
     std::deque<Job> m_jobs;  ///< all that were ever made
+    Job *m_oldest = nullptr, **m_end = &m_oldest;  ///< the open ones, and where the next one goes
     Job *m_free = nullptr;
 };
 
