@@ -18,7 +18,9 @@
 #include <optional>
 #include <thread>
 
-#if !defined(_WIN32)
+#if defined(WEFT_LINUX)
+#include "support/thread_cpus.h"
+
 #include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -408,7 +410,8 @@ TEST_CASE("blocking threads: no hook is called if the system refuses the thread"
 
 namespace {
 
-int NiceOfThread() { return getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())); }
+using test::NiceOfThread;
+
 int NiceOfProcess() { return getpriority(PRIO_PROCESS, static_cast<id_t>(getpid())); }
 
 // The nice values of a blocking thread in its hook onStart and in a call, and the status

@@ -17,10 +17,10 @@
 #include <vector>
 
 #if defined(WEFT_LINUX)
+#include "support/thread_cpus.h"
+
 #include <pthread.h>
 #include <sched.h>
-#include <sys/resource.h>
-#include <unistd.h>
 #include <map>
 #include <mutex>
 #endif
@@ -1286,24 +1286,14 @@ TEST_CASE("groups: trace hooks and reports name tasks of groups as usual", "[gro
 
 namespace {
 
+using test::CpusOfThread;
+using test::NiceOfThread;
+
 struct Place {
     std::string name;
     std::vector<uint32_t> cpus;
     int nice = 0;
 };
-
-std::vector<uint32_t> CpusOfThread() {
-    std::vector<cpu_set_t> sets(64);
-    const size_t bytes = sets.size() * sizeof(cpu_set_t);
-    std::vector<uint32_t> cpus;
-    if (sched_getaffinity(0, bytes, sets.data()) != 0) return cpus;
-    for (uint32_t cpu = 0; cpu < bytes * 8; ++cpu) {
-        if (CPU_ISSET_S(cpu, bytes, sets.data())) cpus.push_back(cpu);
-    }
-    return cpus;
-}
-
-int NiceOfThread() { return getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())); }
 
 std::vector<uint64_t> MaskOf(const std::vector<uint32_t> &cpus) {
     std::vector<uint64_t> words(1 + *std::max_element(cpus.begin(), cpus.end()) / 64);

@@ -21,7 +21,7 @@ using namespace weft;
 
 namespace {
 
-int NiceOfThread() { return getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())); }
+using test::NiceOfThread;
 
 struct Place {
     std::string name;

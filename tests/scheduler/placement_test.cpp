@@ -34,6 +34,7 @@ namespace {
 
 using test::Cpus;
 using test::CpusOfThread;
+using test::NiceOfThread;
 using test::Restrict;
 
 std::string NameOfThread() {
@@ -54,8 +55,6 @@ uint64_t SliceOfThread() {
                ? attributes.runtime
                : 0;
 }
-
-int NiceOfThread() { return getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())); }
 
 struct Place {
     std::string name;

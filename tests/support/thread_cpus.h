@@ -1,10 +1,12 @@
-// The CPUs that the calling thread may use. Linux only.
+// The CPUs that the calling thread may use, and its nice value. Linux only.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 namespace test {
 
@@ -30,5 +32,7 @@ inline bool Restrict(const Cpus &cpus) {
     for (const uint32_t cpu : cpus) CPU_SET_S(cpu, bytes, sets.data());
     return sched_setaffinity(0, bytes, sets.data()) == 0;
 }
+
+inline int NiceOfThread() { return getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())); }
 
 }  // namespace test

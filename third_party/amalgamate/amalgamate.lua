@@ -100,7 +100,6 @@ newaction {
                     if forAll[header] and not done[header] then table.insert(sources, expand(header, done)) end
                 end
                 table.insert(sources, ("#if %s\n%s#endif\n"):format(system, expand(file, done)))
-                table.insert(sources, "#undef PrefetchForWrite  // a macro of <windows.h>, and a function of weft\n")
             else
                 table.insert(sources, expand(file, done))
             end
