@@ -131,8 +131,10 @@ end
 -- All of Catch2, and main().
 project "test_main"
     kind "StaticLib"
-    files { "tests/main.cpp" }
+    files { "tests/main.cpp", "tests/case_limit.cpp" }
     useCatch()
+    includedirs { "include", "source" }
+    weft.defineOptions()
     weft.useLibraries() -- in a cross build the headers of Catch2 lie beside those of Boost
     if not isMsvc then buildoptions { "-O0" } end -- optimising it takes up to a minute
 

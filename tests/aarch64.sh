@@ -28,7 +28,7 @@ if [ "${1:-}" = --full ]; then full=yes; shift; fi
 #   makes threads.
 # - It accepts RLIMIT_AS without effect.
 # - It lets a seq_cst load overtake a seq_cst store to another address.
-excluded="~[fork_mark]~[address_space]"
+excluded="~[fork_mark]~[address_space]~[case_limit]"
 store_then_load="~scheduler tags: Release waits*"
 
 triplet=aarch64-linux-gnu

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # Functions for the scripts of other platforms (aarch64.sh, windows.sh). These scripts set `triplet`
-# and `full`, and include runs.sh.
+# and `full`, and include runs.sh. Emulated test cases have four times as long (tests/case_limit.h).
+export WEFT_SLOWDOWN=4
 
 # Runs unit_tests with the arguments or, without arguments, the chosen tests of short_tests or, with
 # --full, of unit_tests.

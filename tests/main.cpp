@@ -10,6 +10,9 @@
 #define CATCH_CONFIG_NO_POSIX_SIGNALS
 #include <catch2/catch.hpp>
 
+#include "case_limit.h"
+
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 
@@ -46,7 +49,14 @@ public:
     }
     static bool s_refused;
 #else
-    void testCaseStarting(const Catch::TestCaseInfo &info) override { Announce(info); }
+    void testCaseStarting(const Catch::TestCaseInfo &info) override {
+        Announce(info);
+        const auto &tags = info.lcaseTags;
+        test::BeginCase(info.name, std::find(tags.begin(), tags.end(), "long") != tags.end());
+    }
+    void testCaseEnded(const Catch::TestCaseStats &stats) override {
+        test::EndCase(stats.totals.testCases.failed == 0);
+    }
 #endif
 
     static std::size_t s_failed;

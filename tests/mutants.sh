@@ -411,9 +411,9 @@ try() {
         faults)
             files=$(echo tests/faults/*.cpp tests/support/{report_log,scheduler_run,threads}.cpp)
             ;;
-        allocation_gate) files="tests/main.cpp $(echo tests/allocation/*.cpp)" ;;
+        allocation_gate) files="tests/main.cpp tests/case_limit.cpp $(echo tests/allocation/*.cpp)" ;;
         *)
-            files="tests/main.cpp $(echo tests/support/*.cpp)"
+            files="tests/main.cpp tests/case_limit.cpp $(echo tests/support/*.cpp)"
             for file in $(field tests "$patch"); do files+=" tests/$file"; done
             ;;
     esac

@@ -1,6 +1,8 @@
+#include "case_limit.h"
 #include "support/scheduler_run.h"
 
 #include <cstdint>
+#include <string>
 
 #include <catch2/catch.hpp>
 
@@ -10,14 +12,15 @@ namespace {
 
 // AddressSanitizer makes the frames of functions several times as large.
 #if defined(__SANITIZE_ADDRESS__)
-constexpr uint32_t kDepth = 500, kDeep = 6000;
+constexpr uint32_t kDepth = 500;
 #else
-constexpr uint32_t kDepth = 5000, kDeep = 100000;
+constexpr uint32_t kDepth = 5000;
 #endif
 
 struct Level {
     uint32_t depth;
     uint64_t sum = 0;
+    size_t bytes = 0;  // what one level takes of a stack: the distance of the last two
 };
 
 void Descend(TaskScheduler *scheduler, void *arg) {
@@ -27,6 +30,8 @@ void Descend(TaskScheduler *scheduler, void *arg) {
     const Task task{Descend, &below};
     scheduler->AddTasksAndWait(1, &task);
     level.sum = below.sum + 1;
+    const auto bytes = reinterpret_cast<uintptr_t>(&level) - reinterpret_cast<uintptr_t>(&below);
+    level.bytes = level.depth == 1 ? bytes : below.bytes;
 }
 
 void DescendInTwoCalls(TaskScheduler *scheduler, void *arg) {
@@ -40,14 +45,20 @@ void DescendInTwoCalls(TaskScheduler *scheduler, void *arg) {
     level.sum = below.sum + 1;
 }
 
-uint64_t DepthOf(const SchedulerOptions &options, uint32_t depth, TaskFunction descend = Descend) {
-    test::Runner runner(options);
+// Without enough fibers no task could go on, and the run would never end.
+void GiveUp(const Report &report, void *) {
+    test::GiveUpCase(std::string(report.what) + ". " + report.hint);
+}
+
+Level RunLevels(SchedulerOptions options, uint32_t depth, TaskFunction descend = Descend) {
+    options.onReport = GiveUp;
+    TaskScheduler scheduler(options);
     Level top{depth};
     const Task task{descend, &top};
-    CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(1, &task); }) ==
-          Status::Ok);
-    CHECK(runner.log.Text() == "");
-    return top.sum;
+    auto main = [&](TaskScheduler *running) { running->AddTasksAndWait(1, &task); };
+    const Task mainTask = MakeTask(main);
+    CHECK(scheduler.Run(mainTask.function, mainTask.arg) == Status::Ok);
+    return top;
 }
 
 }  // namespace
@@ -57,7 +68,7 @@ TEST_CASE("waits within waits: 5,000 levels with default options", "[exhaustion]
         INFO(workers);
         SchedulerOptions options;
         options.workers = workers;
-        CHECK(DepthOf(options, kDepth) == kDepth);
+        CHECK(RunLevels(options, kDepth).sum == kDepth);
     }
 }
 
@@ -67,13 +78,21 @@ TEST_CASE("waits within waits: 5,000 levels of tasks that other workers may stea
         INFO(workers);
         SchedulerOptions options;
         options.workers = workers;
-        CHECK(DepthOf(options, kDepth, DescendInTwoCalls) == kDepth);
+        CHECK(RunLevels(options, kDepth, DescendInTwoCalls).sum == kDepth);
     }
 }
 
-TEST_CASE("waits within waits: more levels with more fibers", "[exhaustion][helps]") {
+// A task runs on the stack of its waiter while a whole stack of its class is left below. So each
+// stack, which is twice as large, holds a class's worth of levels.
+TEST_CASE("waits within waits: the fibers together hold as many levels as their stacks",
+          "[exhaustion][helps]") {
     SchedulerOptions options;
     options.workers = 2;
     options.smallFibers = 2000;
-    CHECK(DepthOf(options, kDeep) == kDeep);
+    const size_t bytes = RunLevels(options, 4).bytes;
+    REQUIRE(bytes > 0);
+    const uint64_t all = options.smallFibers * uint64_t{options.smallStackBytes} / bytes;
+    const auto depth = static_cast<uint32_t>(all - all / 4);
+    CHECK(depth > options.smallFibers);  // some levels of each fiber
+    CHECK(RunLevels(options, depth).sum == depth);
 }
