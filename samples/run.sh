@@ -47,6 +47,7 @@ needs=()
 [[ " ${names[*]} " != *" async_io "* ]] || needs+=(liburing-dev)
 [[ " ${names[*]} $* " != *" frame_loop "*" --window "* ]] || needs+=(libsdl2-dev)
 premake=$(third_party/setup.sh "${needs[@]}")
+export WEFT_UNITY=${WEFT_UNITY-1}  # a shorter build: third_party/unity/unity.lua
 mkdir -p build
 log=build/samples-build.log
 echo "building ${targets[*]}" >&2

@@ -1,20 +1,22 @@
 #!/usr/bin/env bash
 # Builds and runs tests. The last line has the sum of the test cases of all programs.
 #
-#     tests/run.sh                  less than four minutes on two cores: all unit tests in Debug,
-#                                   some of them under ThreadSanitizer, and a short form of the
+#     tests/run.sh                  less than four minutes on two cores: all unit tests in Release,
+#                                   short_tests (premake5.lua) in Tsan, and a short form of the
 #                                   simulator
 #     tests/run.sh "deque*"         runs only unit_tests; the arguments go to Catch2
-#     tests/run.sh --sanitizers     all unit tests in Release, in Asan (with UBSan) all that are not
-#                                   [long], and in Tsan those of short_tests (premake5.lua), the
-#                                   last two with the checks of debug builds. Also the allocation
-#                                   gate, the counts, bounds and predictions of `machine`, more
-#                                   schedules of the simulator, and the checks of the documents
+#     tests/run.sh --more           what takes longer: all unit tests in Debug, and in Asan (with
+#                                   UBSan) all that are not [long], both with the checks of debug
+#                                   builds. Also the allocation gate, the counts, bounds and
+#                                   predictions of `machine`, more schedules of the simulator, and
+#                                   the checks of the documents
+#     tests/run.sh --sanitizers     both
 #     tests/run.sh --extras         all of that, all unit tests in Asan (which also looks for uses
-#                                   of stack frames that have returned) and Tsan, and Debug, clang,
+#                                   of stack frames that have returned) and Tsan, and clang,
 #                                   Valgrind, the shared library, the library without exceptions,
 #                                   programs that use an installed weft, packages, strict hosts,
-#                                   the calls of POSIX alone, the window of a sample, and browsers
+#                                   the calls of POSIX alone, the window of a sample, and browsers.
+#                                   Each source file is compiled alone.
 #     WEFT_CONFIGS="Debug Tsan" tests/run.sh      unit_tests in these configurations only
 #
 # The script installs what it needs (third_party/setup.sh). Before each step it prints the number of
@@ -26,13 +28,17 @@ cd "$(dirname "$0")/.." || exit
 
 mode=quick packages=(catch2 libpng-dev libhwloc-dev liburing-dev freedoom)
 case ${1:-} in
-    --sanitizers) mode=sanitizers; shift ;;
-    --extras) mode=extras packages+=(clang libclang-rt-dev valgrind cmake pkg-config); shift ;;
+    --more | --sanitizers) mode=${1#--}; shift ;;
+    --extras)
+        mode=extras packages+=(clang libclang-rt-dev valgrind cmake pkg-config)
+        export WEFT_UNITY=
+        shift ;;
 esac
 case $mode in
-    quick) configurations=Debug figures=' models, ' ;;  # the simulator's sum
-    sanitizers) configurations="Release Asan Tsan" ;;
-    extras) configurations="Debug Release Asan Tsan" ;;
+    quick) configurations=Release figures=' models, ' ;;  # the simulator's sum
+    more) configurations="Debug Asan" ;;
+    sanitizers) configurations="Release Debug Asan" ;;
+    extras) configurations="Release Debug Asan Tsan" ;;
 esac
 chosen=${WEFT_CONFIGS:-}
 configurations=${chosen:-$configurations}
@@ -79,40 +85,39 @@ step() { # what to do, variant, configuration, program, arguments
     "$1" "${@:3}"
 }
 
-# Runs unit_tests in each configuration. If no tests are selected, Release runs other programs, too.
-unit_tests() { # variant, other programs
-    local configuration program
-    for configuration in $configurations; do
+unit_tests() { # variant, configurations
+    local configuration
+    for configuration in $2; do
         case "$mode $configuration ${arguments[*]}" in
-            "sanitizers Asan ") step run "$1" Asan unit_tests "~[long]" ;;
-            "sanitizers Tsan ") step run "$1" Tsan short_tests ;;
+            "more Asan " | "sanitizers Asan ") step run "$1" Asan unit_tests "~[long]" ;;
             *) step run "$1" "$configuration" unit_tests "${arguments[@]}" ;;
         esac
-        if [ "$configuration" = Release ] && [ ${#arguments[@]} = 0 ]; then
-            for program in "${@:2}"; do step run "$1" Release "$program"; done
-        fi
     done
 }
 
+# Whether other programs run, too: not if tests or configurations are chosen.
+all() { [ "${#arguments[@]}" = 0 ] && [ -z "$chosen" ]; }
+
 quick() {
-    unit_tests ""
-    [ "${#arguments[@]}" = 0 ] && [ -z "$chosen" ] || return
+    all || return
+    unit_tests "" Release
     step run "" Tsan short_tests
     step run "" Release simulate 500
     step run "" Release simulate --weak 100  # where a load may give an older value
 }
 
-sanitizers() {
-    unit_tests "" allocation_gate
-    [ "${#arguments[@]}" = 0 ] && [[ " $configurations " = *" Release "* ]] || return
+more() {
+    all || return
+    step run "" Release allocation_gate
     # The numbers of atomic operations and cache line transfers of a task must not change unnoticed.
     step run "" Release machine counts --check bench/machine/counts.csv
     step run "" Release machine bounds  # wake-ups and efficiency on many virtual cores
     step run "" Release machine check-what-if bench/frame/{aaa,indie,spiky}.frame
-    step run "" Release simulate 2000
-    step run "" Release simulate --weak 400
+    step run "" Release simulate 1500 501  # after those of the quick form
+    step run "" Release simulate --weak 300 101
     step run "" Release readme/run      # its blocks of code compile
     step run "" Release readme/coming_from  # the calls in these tables compile
+    unit_tests "" "Debug Asan"
 }
 
 # Memcheck finds reads of memory that was never written, which AddressSanitizer does not find. It
@@ -131,10 +136,13 @@ memcheck() {
 
 extras() {
     memcheck
-    unit_tests clang simulator allocation_gate
+    ! all || step run "" Tsan unit_tests
+    unit_tests clang "$configurations"
     step run no-exceptions Debug unit_tests "${arguments[@]}"
     step run no-exceptions Release unit_tests "${arguments[@]}"
-    [ ${#arguments[@]} = 0 ] || return
+    all || return
+    step run clang Release simulator
+    step run clang Release allocation_gate
     step run shared Release public_api
     step : shared Release frame_loop
     step run_sample shared Release triangle_number
@@ -147,10 +155,12 @@ extras() {
 }
 
 plan() {
+    all || unit_tests "" "$configurations"
     case $mode in
         quick) quick ;;
-        sanitizers) sanitizers ;;
-        extras) sanitizers; extras ;;
+        more) more ;;
+        sanitizers) quick; more ;;
+        extras) quick; more; extras ;;
     esac
 }
 

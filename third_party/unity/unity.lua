@@ -1,7 +1,8 @@
 -- Option --unity, or WEFT_UNITY=1: joins the sources of each program to a small number of large
 -- files. Headers are then compiled less often, but a small change compiles a large file again.
--- .ci/run uses it. It has an effect on makefiles only. tests/mutants.sh compiles each file of the
--- library alone for the simulator. There, some headers of the standard library are included before.
+-- The scripts in tests/ and samples/run.sh use it, unless WEFT_UNITY is empty. It has an effect on
+-- makefiles only. tests/mutants.sh compiles each file of the library alone for the simulator. There,
+-- some headers of the standard library are included before.
 --
 -- A file of the library is included as it is: `premake5 check-unity` shows that this works. A test
 -- file is included in a namespace of its own, since test files use the same names. Its headers are
@@ -100,7 +101,7 @@ local function join(project, cfg)
     return files
 end
 
-if (_OPTIONS.unity or os.getenv("WEFT_UNITY")) and _ACTION and _ACTION:startswith("gmake") then
+if (_OPTIONS.unity or (os.getenv("WEFT_UNITY") or "") ~= "") and _ACTION and _ACTION:startswith("gmake") then
     premake.override(premake.fileconfig, "new", function(base, file, project)
         local node = base(standsFor[file] or file, project)
         node.abspath = file
