@@ -54,6 +54,11 @@ public:
     /// or if it was started already; and the errors of AddTaskAt. Thread-safe while the scheduler
     /// runs.
     bool Start(Clock::time_point first = Now()) noexcept {
+        if (m_task.function == nullptr) {  // AddTaskAt gets a task of ours
+            internal::ReportMisuse(*m_scheduler, ReportCode::NullTask, "Give the task a function.",
+                                   "PeriodicTask::Start: a task with a null function");
+            return false;
+        }
         // relaxed: it only tells the second call from the first
         if (m_period <= m_period.zero() || m_namesGroup ||
             m_isStarted.exchange(true, std::memory_order_relaxed)) {

@@ -151,3 +151,36 @@ TEST_CASE("PeriodicTask: a period of zero, a group and a second Start are refuse
     }) == Status::Ok);
     CHECK(runner.log.CountOf(ReportCode::BadOption) == 3);
 }
+
+TEST_CASE("PeriodicTask: Start reports what AddTaskAt would, and then nothing is submitted",
+          "[periodic][report]") {
+    test::Runner runner(test::Options(1));
+    uint32_t runs = 0;
+    auto count = [&](TaskScheduler *) { ++runs; };
+    const Task task = MakeTask(count);
+    TaskOptions priority, worker, group;
+    priority.priority = Priority(7);
+    worker.worker = 99;
+    group.groups = 4;
+    bool first = true, started[5] = {}, never = true;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        PeriodicTask null(scheduler, milliseconds(1), {nullptr, nullptr});
+        PeriodicTask wrong[] = {{scheduler, milliseconds(1), task, priority},
+                                {scheduler, milliseconds(1), task, worker},
+                                {scheduler, milliseconds(1), task, group}};
+        first = null.Start();
+        started[0] = null.Start();  // the first call has changed nothing
+        for (size_t i = 0; i < 3; ++i) started[i + 1] = wrong[i].Start();
+        PeriodicTask late(scheduler, milliseconds(1), task);
+        never = late.Start(Clock::time_point::max());
+        SleepFor(scheduler, milliseconds(5));
+        started[4] = null.Wait() != GroupResult::Finished || null.RunCount() != 0;
+    }) == Status::Ok);
+    CHECK(!first);
+    for (const bool each : started) CHECK(!each);
+    CHECK(!never);
+    CHECK(runs == 0);
+    CHECK(runner.log.CountOf(ReportCode::NullTask) == 2);
+    CHECK(runner.log.CountOf(ReportCode::BadOption) == 4);
+    CHECK(runner.log.Count() == 6);
+}
