@@ -33,8 +33,10 @@ void GraphState::Refuse(ReportCode code, const char *hint, const char *what, ...
     va_start(arguments, what);
     std::vsnprintf(text, sizeof text, what, arguments);
     va_end(arguments);
-    if (!isRefused) std::snprintf(error, sizeof error, "%s", text);
-    isRefused = true;
+    if (refusal == Status::Ok) {
+        std::snprintf(error, sizeof error, "%s", text);
+        refusal = StatusOf(code);
+    }
     ReportTo(onReport, user, code, hint, "%s", text);
 }
 
@@ -85,6 +87,13 @@ GraphNode Add(const Graph &graph, GraphState *state, const DeclaredNode &node,
         state->Refuse(ReportCode::BadOption, "Give one of the values of Priority and StackClass.",
                       "%s: TaskOptions::%s of node '%s' of graph '%s' is out of range", call,
                       node.options.priority > Priority::Low ? "priority" : "stack", copy.name,
+                      state->name);
+        return {};
+    }
+    if (node.options.taskGroup != nullptr) {
+        state->Refuse(ReportCode::BadOption,
+                      "Name no group for a node. To leave out nodes, use a condition.",
+                      "%s: node '%s' of graph '%s' cannot belong to a TaskGroup", call, copy.name,
                       state->name);
         return {};
     }
@@ -186,7 +195,7 @@ Status Graph::Check() noexcept {
     if (m_state == nullptr) return Status::OutOfMemory;
     GraphState &state = *m_state;
     if (state.isChecked) return Status::Ok;
-    if (state.isRefused) return Status::BadOption;  // reported
+    if (state.refusal != Status::Ok) return state.refusal;  // reported
     if (state.maxRuns < 1 || state.maxRuns > kMaxRuns) {
         state.Refuse(ReportCode::BadOption, "Give 1 to 64 runs.",
                      "graph '%s': GraphOptions::maxRuns is %u", state.name, state.maxRuns);

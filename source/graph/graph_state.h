@@ -27,6 +27,11 @@ namespace weft::internal {
 struct GraphState;
 struct GraphRunState;
 
+/// What Check returns if a declaration was refused with this report.
+constexpr Status StatusOf(ReportCode code) noexcept {
+    return code == ReportCode::OutOfMemory ? Status::OutOfMemory : Status::BadOption;
+}
+
 enum class NodeKind : uint8_t { Task, AsksRun, Condition, Inner, Begin, End };
 
 /// A node as declared.
@@ -96,7 +101,7 @@ struct GraphState {
     ~GraphState();
     static GraphState *Of(const Graph &graph) noexcept { return graph.m_state; }
 
-    /// Keeps the text, if it is the first one, and reports it.
+    /// Keeps the text and the status, if they are the first ones, and reports the text.
     void Refuse(ReportCode code, const char *hint, const char *what, ...) noexcept
         WEFT_PRINTF_LIKE(4, 5);
     /// Returns the number of these options among `options`, or kMaxOptions if they are not there.
@@ -107,7 +112,7 @@ struct GraphState {
     void *const user;
     const char *const name;
     const uint32_t maxRuns;
-    bool isRefused = false;  // something was refused: the graph cannot be checked
+    Status refusal = Status::Ok;  // why something was refused first: what Check returns
     bool isChecked = false;
     char error[512] = "";
 
@@ -116,7 +121,7 @@ struct GraphState {
 
     // The plan. Check writes it.
     bool hasConditions = false;
-    // The scheduler may refuse options of a node: worker, groups, taskGroup.
+    // The scheduler may refuse options of a node: worker, groups.
     bool needsScheduler = false;
     uint32_t begin = 0, end = 0;
     GrowingArray<PlannedNode> plan;

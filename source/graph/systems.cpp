@@ -1,7 +1,7 @@
 // Systems: finds conflicts without an order, and makes a graph of the systems.
 #include "weft/graph/systems.h"
 
-#include "graph/growing_array.h"
+#include "graph/graph_state.h"
 #include "platform/race_finder.h"
 #include "scheduler/api/internal_api.h"
 
@@ -65,7 +65,7 @@ struct SystemsState {
     void *const user;
     const char *const name;
     const bool orderByDeclaration;
-    bool isRefused = false;
+    Status refusal = Status::Ok;  // why something was refused first: what Check returns
     bool isChecked = false;
     GrowingArray<DeclaredResource> resources;
     GrowingArray<DeclaredSystem> systems;
@@ -82,7 +82,7 @@ void SystemsState::Refuse(bool isLasting, ReportCode code, const char *hint, con
     va_start(arguments, what);
     std::vsnprintf(text, sizeof text, what, arguments);
     va_end(arguments);
-    isRefused |= isLasting;
+    if (isLasting && refusal == Status::Ok) refusal = StatusOf(code);
     ReportTo(onReport, user, code, hint, "%s", text);
 }
 
@@ -240,23 +240,23 @@ void RunDeclared(TaskScheduler *scheduler, void *arg) {
     system.task.function(scheduler, system.task.arg);
 }
 
-// Returns false, after a report, if a node or an edge was refused.
-bool FillGraph(SystemsState &state) noexcept {
+// Makes the graph and checks it. Returns an error after a report.
+Status MakeGraph(SystemsState &state) noexcept {
     GrowingArray<GraphNode> nodes(state.memory);
     if (!nodes.Reserve(state.systems.Count())) {
         state.RefuseMemory("Systems::Check");
-        return false;
+        return Status::OutOfMemory;
     }
     for (DeclaredSystem &system : state.systems) {
         const Task task = race::kFinder ? Task{RunDeclared, &system} : system.task;
         const GraphNode node = state.graph.AddNode(system.name, task, system.options);
-        if (!node) return false;
+        if (!node) return state.graph.Check();  // says why
         nodes.Add(node);
     }
     for (const DeclaredOrder &order : state.orders) {
-        if (!state.graph.AddEdge(nodes[order.first], nodes[order.second])) return false;
+        if (!state.graph.AddEdge(nodes[order.first], nodes[order.second])) break;
     }
-    return true;
+    return state.graph.Check();
 }
 
 }  // namespace
@@ -309,6 +309,12 @@ System Systems::AddSystem(const char *name, Task task, const Reads &reads, const
     if (task.function == nullptr) {
         state.Refuse(true, ReportCode::NullTask, "Give every system a function.",
                      "Systems::AddSystem: system '%s' of '%s' has no function", name, state.name);
+        return {};
+    }
+    if (options.taskGroup != nullptr) {
+        state.Refuse(true, ReportCode::BadOption, "Name no group for a system.",
+                     "Systems::AddSystem: system '%s' of '%s' cannot belong to a TaskGroup", name,
+                     state.name);
         return {};
     }
     if (options.priority > Priority::Low || options.stack > StackClass::Large ||
@@ -372,21 +378,17 @@ Status Systems::Check() noexcept {
     SystemsState &state = *m_state;
     if (state.isChecked) return Status::Ok;
     state.conflicts.Clear();
-    if (state.isRefused || !AreApart(state)) return Status::BadOption;
+    if (state.refusal != Status::Ok) return state.refusal;  // reported
+    if (!AreApart(state)) return Status::BadOption;
     if (!FindConflicts(state, *this)) {
         state.RefuseMemory("Systems::Check");
         return Status::OutOfMemory;
     }
     ReportConflicts(state);
     if (state.conflicts.Count() != 0) return Status::BadOption;
-    if (!FillGraph(state)) {
-        state.isRefused = true;
-        return Status::BadOption;
-    }
-    const Status status = state.graph.Check();
-    state.isChecked = status == Status::Ok;
-    state.isRefused = !state.isChecked;
-    return status;
+    state.refusal = MakeGraph(state);
+    state.isChecked = state.refusal == Status::Ok;
+    return state.refusal;
 }
 
 uint32_t Systems::ConflictCount() const noexcept {

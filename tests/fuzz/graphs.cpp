@@ -209,7 +209,7 @@ void Script::MistakeInGraphs() {
         oracle.Expect(ReportCode::NullTask, [&] {
             Require(!graph.AddNode("none", Task{nullptr, nullptr}), "a node without a function");
         });
-    } else if (kind == 1) {
+    } else if (kind == 1 || kind == 12) {
         refuse(
             [&] { Require(!graph.AddNode("wrong", task, special), "a wrong option of a node"); });
     } else {
@@ -229,7 +229,7 @@ void Script::MistakeInGraphs() {
     if (kind >= 4 && kind <= 8) {
         refuse([&] { Require(graph.Check() == Status::BadOption, "a graph that cannot be"); });
     }
-    if (kind <= 8) {
+    if (kind <= 8 || kind == 12) {
         Require(graph.Error()[0] != 0, "a refused graph has no error");
         Require(graph.Check() == Status::BadOption, "a refused graph was accepted");
     } else if (kind != 9) {

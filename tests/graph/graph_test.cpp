@@ -1,5 +1,6 @@
 #include "weft/graph/graph.h"
 
+#include "support/failing_allocation.h"
 #include "support/scheduler_run.h"
 #include "support/threads.h"
 #include "support/trace_log.h"
@@ -663,21 +664,10 @@ TEST_CASE("Graph: misuse is reported and has no effect", "[graph][report]") {
     CHECK(graph.Check() == Status::Ok);
     CHECK(!graph.AddNode("late", nothing));
     CHECK(isReported(ReportCode::BadOption, "graph 'game' has been checked already"));
-    Graph grouped(options, {"grouped"});
-    TaskGroup group(runner.scheduler);
-    TaskOptions ofGroup;
-    ofGroup.taskGroup = &group;
-    grouped.AddNode("of a group", nothing, ofGroup);
-    CHECK(grouped.Check() == Status::Ok);
-    Status ofAGroup = Status::Ok;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         inFlight = graph.Run(scheduler);
         badWorker = pinned.Run(scheduler);
-        ofAGroup = grouped.Run(scheduler);
     }) == Status::Ok);
-    CHECK(ofAGroup == Status::BadOption);
-    ++codes;
-    CHECK(test::Names(runner.log.Text(), "cannot belong to a group"));
     CHECK(inFlight == Status::Ok);
     CHECK(inner == Status::AlreadyRunning);
     ++codes;
@@ -689,6 +679,60 @@ TEST_CASE("Graph: misuse is reported and has no effect", "[graph][report]") {
     CHECK(graph.RunAsync(runner.scheduler, nullptr) == Status::NotRunning);
     CHECK(isReported(ReportCode::NotRunning, "Graph::RunAsync"));
     CHECK(graph.RunsInFlight() == 0);
+}
+
+TEST_CASE("report BadOption: a node of a TaskGroup, whatever its neighbours are",
+          "[graph][report]") {
+    test::Runner runner(test::Options(1));
+    SchedulerOptions options;
+    runner.log.AttachTo(options);
+    TaskGroup group(runner.scheduler);
+    TaskOptions ofGroup;
+    ofGroup.taskGroup = &group;
+    for (uint32_t place = 0; place < 3; ++place) {
+        INFO(place);
+        Graph graph(options, {"grouped"});
+        bool isRefused = false;
+        for (uint32_t i = 0; i < 3; ++i) {
+            if (i == place) {
+                isRefused = !graph.AddNode("of a group", {Nothing, nullptr}, ofGroup);
+            } else {
+                graph.AddNode("other", {Nothing, nullptr});
+            }
+        }
+        CHECK(isRefused);
+        CHECK(graph.Check() == Status::BadOption);
+        CHECK(test::Names(graph.Error(), "node 'of a group' of graph 'grouped' cannot belong"));
+        CHECK(runner.log.CountOf(ReportCode::BadOption) == place + 1);
+    }
+    CHECK(runner.log.Count() == 3);
+}
+
+TEST_CASE("fault: Graph: without memory, Check says OutOfMemory, also after a refused node",
+          "[graph][oom]") {
+    for (const int64_t count : {int64_t{1}, INT64_MAX}) {
+        Status status = Status::OutOfMemory;
+        int64_t nth = 0;
+        for (; nth < 100 && status == Status::OutOfMemory; ++nth) {
+            const test::FailingAllocation failing(nth, count);
+            test::ReportLog log;
+            SchedulerOptions options;
+            log.AttachTo(options);
+            Graph graph(options);
+            GraphNode before = graph.AddNode("first", {Nothing, nullptr});
+            for (uint32_t i = 0; i < 20; ++i) {  // more than an array has room for at first
+                const GraphNode after = graph.AddNode("next", {Nothing, nullptr});
+                graph.AddEdge(before, after);
+                before = after;
+            }
+            status = graph.Check();
+            CHECK(graph.Check() == status);
+            CHECK((log.CountOf(ReportCode::OutOfMemory) != 0) == failing.HasFailed());
+            CHECK((status == Status::Ok) == !failing.HasFailed());
+        }
+        CHECK(status == Status::Ok);
+        CHECK(nth > 8);
+    }
 }
 
 TEST_CASE("Graph::WriteDot: shows nodes, conditions and inner graphs", "[graph]") {

@@ -1,6 +1,9 @@
 #include "weft/graph/systems.h"
 
+#include "support/failing_allocation.h"
 #include "support/scheduler_run.h"
+
+#include "weft/data/task_group.h"
 
 #include <atomic>
 #include <string>
@@ -188,5 +191,37 @@ TEST_CASE("Systems: misuse is reported", "[systems][report]") {
         all.systems.Before(b, a);
         CHECK(all.systems.Check() == Status::BadOption);
         CHECK(isReported(all, "has a cycle: a -> b -> a"));
+    }
+    {
+        Logged all;
+        test::Runner runner(test::Options(1));
+        TaskGroup group(runner.scheduler);
+        TaskOptions ofGroup;
+        ofGroup.taskGroup = &group;
+        CHECK(!all.systems.AddSystem("s", kNothing, Reads{}, Writes{}, ofGroup));
+        CHECK(isReported(all, "system 's' of 'update' cannot belong to a TaskGroup"));
+        CHECK(all.systems.Check() == Status::BadOption);
+    }
+}
+
+TEST_CASE("fault: Systems: without memory, Check says OutOfMemory", "[systems][oom]") {
+    for (const int64_t count : {int64_t{1}, INT64_MAX}) {
+        Status status = Status::OutOfMemory;
+        int64_t nth = 0;
+        for (; nth < 100 && status == Status::OutOfMemory; ++nth) {
+            const test::FailingAllocation failing(nth, count);
+            Logged all({"update", true});
+            const Resource resource = all.systems.AddResource("places");
+            const System first = all.systems.AddSystem("first", kNothing, Writes{resource});
+            const System second = all.systems.AddSystem("second", kNothing, Reads{resource});
+            all.systems.AddSystem("third", kNothing, Writes{resource});
+            all.systems.Before(first, second);
+            status = all.systems.Check();
+            CHECK(all.systems.Check() == status);
+            CHECK((all.log.CountOf(ReportCode::OutOfMemory) != 0) == failing.HasFailed());
+            CHECK((status == Status::Ok) == !failing.HasFailed());
+        }
+        CHECK(status == Status::Ok);
+        CHECK(nth > 8);
     }
 }

@@ -107,8 +107,8 @@ public:
     /// TaskOptions::name.
     ///
     /// Returns a null node, after a report, if nothing was added: NullTask (no function), BadOption
-    /// (an option out of range, or the graph has been checked), OutOfMemory. One thread at a time
-    /// may declare; this holds for all calls up to Check.
+    /// (an option out of range, a TaskGroup, or the graph has been checked), OutOfMemory. One
+    /// thread at a time may declare; this holds for all calls up to Check.
     GraphNode AddNode(const char *name, Task task, const TaskOptions &options = {}) noexcept;
     /// The same for a function that asks about its run.
     GraphNode AddNode(const char *name, NodeFunction function, void *arg,
@@ -179,7 +179,7 @@ public:
     /// Returns Ok, also if it was checked before. Otherwise the graph cannot run, and the error is
     /// reported and kept (Error): BadOption (a call of AddNode or AddEdge was refused, maxRuns is
     /// out of range, edges form a cycle without a condition, no path leads to a node, or an inner
-    /// graph is not checked) or OutOfMemory.
+    /// graph is not checked) or OutOfMemory (here, or in a call of AddNode or AddEdge).
     Status Check() noexcept;
 
     /// Returns the text of the first error of the declaration or of Check, or "". It names the

@@ -126,8 +126,8 @@ public:
     /// TaskOptions::name.
     ///
     /// Returns a null system, after a report, if nothing was added: NullTask (no function),
-    /// BadOption (an option out of range, a resource that is not of this object, more than 16 of
-    /// them, more than 4,096 systems, or Check has returned Ok already), OutOfMemory.
+    /// BadOption (an option out of range, a TaskGroup, a resource that is not of this object, more
+    /// than 16 of them, more than 4,096 systems, or Check has returned Ok already), OutOfMemory.
     System AddSystem(const char *name, Task task, const Reads &reads = {},
                      const Writes &writes = {}, const TaskOptions &options = {}) noexcept;
     System AddSystem(const char *name, Task task, const Writes &writes,
@@ -156,8 +156,8 @@ public:
     ///
     /// Returns Ok, also if it did before. Otherwise nothing can run, and each error is reported:
     /// BadOption (a call was refused, two systems conflict without an order, orders form a cycle,
-    /// or two resources overlap) or OutOfMemory. The report names both systems and the resource.
-    /// After conflicts, add the missing orders and call it again.
+    /// or two resources overlap) or OutOfMemory (here, or in another call). The report names both
+    /// systems and the resource. After conflicts, add the missing orders and call it again.
     Status Check() noexcept;
     /// How many conflicts without an order the last Check has found, for each resource; and which.
     uint32_t ConflictCount() const noexcept;
