@@ -277,3 +277,68 @@ TEST_CASE("ParallelReduce: errors are reported, and each result is destroyed",
     CHECK(wrong == 0);
     CHECK(runner.log.Count() == 1);
 }
+
+#if defined(__cpp_exceptions)
+namespace {
+
+// Moves do not throw; a copy throws if its value is kBad, or if it is not constructed but assigned.
+struct ThrowsInCopy {
+    static constexpr int kBad = 40;
+    explicit ThrowsInCopy(int of) noexcept : value(of) {}
+    ThrowsInCopy(ThrowsInCopy &&) noexcept = default;
+    ThrowsInCopy &operator=(ThrowsInCopy &&) noexcept = default;
+    ThrowsInCopy(const ThrowsInCopy &other) : value(other.value) {
+        if (value == kBad) throw value;
+    }
+    ThrowsInCopy &operator=(const ThrowsInCopy &other) {
+        value = other.value;
+        throw value;
+    }
+    int value;
+};
+
+}  // namespace
+
+TEST_CASE("ParallelReduce: throws what a copy of a result throws", "[parallel_reduce]") {
+    // None of these functions throws. ParallelReduce copies what they return a reference to, and
+    // what a parameter takes by value.
+    std::vector<ThrowsInCopy> items;
+    for (int i = 0; i < 100; ++i) items.emplace_back(i);
+    const auto refers = [&](uint32_t i) noexcept -> const ThrowsInCopy & { return items[i]; };
+    const auto refersToFirst = [&](uint32_t first, uint32_t) noexcept -> const ThrowsInCopy & {
+        return items[first];
+    };
+    const auto makes = [](uint32_t i) noexcept { return ThrowsInCopy(static_cast<int>(i) + 100); };
+    const auto takesValues = [](ThrowsInCopy, ThrowsInCopy right) noexcept { return right; };
+    const auto givesLeft = [](ThrowsInCopy &&left, const ThrowsInCopy &) noexcept {
+        return std::move(left);
+    };
+    const auto givesReference = [&](const ThrowsInCopy &,
+                                    const ThrowsInCopy &) noexcept -> const ThrowsInCopy & {
+        return items[ThrowsInCopy::kBad];
+    };
+    test::Runner runner(test::Options(2));
+    int caught[5] = {}, last = 0;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        const auto thrown = [&](const auto &body, const auto &join, uint64_t grain = 1) {
+            LoopOptions options;
+            options.grain = grain;
+            try {
+                ParallelReduce(scheduler, 0, 100u, ThrowsInCopy(0), body, join, options);
+            } catch (int what) {
+                return what;
+            }
+            return -1;
+        };
+        caught[0] = thrown(refers, givesLeft);           // the first result of a block
+        caught[1] = thrown(refersToFirst, givesLeft);    // the result of a block
+        caught[2] = thrown(refers, takesValues, 100);    // a parameter of the join
+        caught[3] = thrown(makes, givesReference, 100);  // assigned within a block
+        caught[4] = thrown(makes, givesReference);       // joins of blocks
+        last = thrown(makes, givesLeft);
+    }) == Status::Ok);
+    for (const int each : caught) CHECK(each == ThrowsInCopy::kBad);
+    CHECK(last == -1);
+    CHECK(runner.log.Text() == "");
+}
+#endif

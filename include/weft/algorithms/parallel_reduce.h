@@ -18,6 +18,7 @@
 
 #include <new>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 namespace weft {
@@ -77,12 +78,25 @@ private:
     alignas(std::optional<Result>) unsigned char m_bytes[kMax * sizeof(std::optional<Result>)];
 };
 
-/// True if a reduction may throw.
+/// Returns true if a reduction may throw: a call of its functions, or the move or copy of a result.
 template <class Index, class Result, class Body, class Join>
-inline constexpr bool kReductionMayThrow =
-    kLoopMayThrow<Body, Index> ||
-    (kCatches && !(std::is_nothrow_invocable_v<Join &, Result &&, Result &&> &&
-                   std::is_nothrow_move_constructible_v<Result>));
+constexpr bool ReductionMayThrow() noexcept {
+    if (!kCatches) return false;
+    if (!std::is_nothrow_move_constructible_v<Result> ||
+        !std::is_nothrow_invocable_r_v<Result, Join &, Result, Result>)
+        return true;
+    if constexpr (std::is_invocable_v<Body &, Index>) {
+        using Each = std::invoke_result_t<Body &, Index>;
+        using Joined = std::invoke_result_t<Join &, Result, Each>;
+        return !std::is_nothrow_invocable_r_v<Result, Body &, Index> ||
+               !std::is_nothrow_invocable_v<Join &, Result, Each> ||
+               !std::is_nothrow_assignable_v<Result &, Joined>;
+    } else {
+        return !std::is_nothrow_invocable_r_v<Result, Body &, Index, Index>;
+    }
+}
+template <class Index, class Result, class Body, class Join>
+inline constexpr bool kReductionMayThrow = ReductionMayThrow<Index, Result, Body, Join>();
 
 }  // namespace internal
 
@@ -99,9 +113,10 @@ inline constexpr bool kReductionMayThrow =
 /// up to 256 blocks, fewer if the result is larger than 24 bytes. The results of the blocks take
 /// up to 8 KiB of the caller's stack.
 ///
-/// Threads, waits and exceptions are as for ParallelFor, and `join` may throw, too. The workers
-/// call `join` within blocks, and one of them joins the blocks. Indices that were left out because
-/// of a cancellation are not in the result. If all were left out, the result is `empty`.
+/// Threads, waits and exceptions are as for ParallelFor. `join` may throw, too, and so may moves
+/// and copies of results. The workers call `join` within blocks, and one of them joins the blocks.
+/// Indices that were left out because of a cancellation are not in the result. If all were left
+/// out, the result is `empty`.
 template <class Index, class Result, class Body, class Join>
 Result ParallelReduce(TaskScheduler &scheduler, typename internal::Same<Index>::Type begin,
                       Index end, Result empty, Body &&body, Join &&join,
