@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -321,6 +322,35 @@ TEST_CASE("Result: waits with a deadline", "[result]") {
     CHECK(result.WaitFor(scheduler, milliseconds(0)));
     CHECK(result.Get(scheduler) == 8);
     CHECK(test::Faults(runner.log) == "");
+}
+
+TEST_CASE("report BadOption: a wait for a Result until a time that is not a number does not wait",
+          "[result][report]") {
+    using Seconds = std::chrono::duration<double>;
+    const Seconds nan(std::numeric_limits<double>::quiet_NaN());
+    const std::chrono::time_point<std::chrono::system_clock, Seconds> never(nan);
+    const std::chrono::time_point<Clock, Seconds> ownNever(nan);
+    test::Runner runner(test::Options(1));
+    size_t reports[4] = {};
+    bool passed = false, isKnown = false;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        const auto countOf = [&] { return runner.log.CountOf(ReportCode::BadOption); };
+        Result<int> result;
+        passed |= result.WaitFor(scheduler, nan);
+        reports[0] = countOf();
+        passed |= result.WaitUntil(scheduler, never);
+        reports[1] = countOf();
+        passed |= result.WaitUntil(scheduler, ownNever);
+        reports[2] = countOf();
+        result.Set(scheduler, 1);
+        isKnown = result.WaitFor(scheduler, nan);
+        reports[3] = countOf();
+    }) == Status::Ok);
+    CHECK(!passed);
+    CHECK(isKnown);
+    for (size_t i = 0; i < 4; ++i) CHECK(reports[i] == i + 1);
+    CHECK(runner.log.Count() == 4);
+    CHECK(test::Names(runner.log.First(ReportCode::BadOption).what, "NaN"));
 }
 
 TEST_CASE("WhenAll and WaitForAll: all results are known; the first exception counts", "[result]") {

@@ -63,19 +63,21 @@ public:
     void Wait(TaskScheduler &scheduler, Meanwhile meanwhile = Meanwhile::AnyTask) noexcept {
         if (!IsReady()) scheduler.WaitForCounter(&m_pending, meanwhile);
     }
-    /// Like Wait, but return false if the time passes first, or after a report (weft/time.h). The
-    /// result must live until the call has returned.
+    /// Like Wait, but return false if the time passes first, or after a report (weft/time.h). A NaN
+    /// is reported (BadOption), and the call does not wait. The result must live until the call has
+    /// returned.
     template <class OtherClock, class Duration>
     bool WaitUntil(TaskScheduler &scheduler,
                    const std::chrono::time_point<OtherClock, Duration> &time,
                    Meanwhile meanwhile = Meanwhile::AnyTask) noexcept {
-        return IsReady() || WaitForCounterUntil(scheduler, &m_pending, DeadlineAt(time), meanwhile);
+        const Clock::time_point deadline = DeadlineAt(scheduler, time);
+        return IsReady() || WaitForCounterUntil(scheduler, &m_pending, deadline, meanwhile);
     }
     template <class Rep, class Period>
     bool WaitFor(TaskScheduler &scheduler, const std::chrono::duration<Rep, Period> &duration,
                  Meanwhile meanwhile = Meanwhile::AnyTask) noexcept {
-        return IsReady() ||
-               WaitForCounterUntil(scheduler, &m_pending, DeadlineAfter(duration), meanwhile);
+        const Clock::time_point deadline = DeadlineAfter(scheduler, duration);
+        return IsReady() || WaitForCounterUntil(scheduler, &m_pending, deadline, meanwhile);
     }
 
     /// Returns the exception of a result that is known, or null if it has a value. Returns null
