@@ -4,6 +4,7 @@
 #include "support/scheduler_run.h"
 #include "support/threads.h"
 #include "support/trace_log.h"
+#include "sync/mix.h"
 #include "weft/closure.h"
 #include "weft/deferred.h"
 
@@ -154,6 +155,34 @@ TEST_CASE("TaskGroup: a parent cancels the groups below it, and no others", "[ta
         CHECK(cancelled() == "cccccc");
     }) == Status::Ok);
     CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("TaskGroup: a parent cancels a child group that belongs to another scheduler",
+          "[task_group][one_worker][next][!shouldfail]") {
+    test::Runner runner(test::Options(1));
+    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    test::OneThread other;
+    REQUIRE(other.IsFit());
+    {
+        Counter gate(1);
+        uint32_t ran = 0;
+        test::Batch waits(1, [&](TaskScheduler &, uint32_t) { ++ran; });
+        TaskGroup parent(runner.scheduler), child(other.Scheduler(), &parent);
+        TaskOptions inChild;
+        inChild.taskGroup = &child;
+        CHECK(AddTaskAfter(other.Scheduler(), &gate, 0, waits[0], nullptr, inChild));
+        parent.Cancel();
+        CHECK(child.IsCancelled());
+        other.Settle();
+        CHECK(child.IsZero());  // the task does not wait for the gate any longer
+        other.Scheduler().DecrementCounter(&gate);
+        CHECK(child.Wait() == GroupResult::Cancelled);
+        CHECK(child.SkippedCount() == 1);
+        CHECK(ran == 0);
+    }
+    runner.scheduler.Stop();
+    CHECK(runner.log.Text() == "");
+    CHECK(other.Log().Text() == "");
 }
 
 TEST_CASE("TaskGroup: a chain of 20,000 groups is cancelled without recursion", "[task_group]") {

@@ -1,5 +1,6 @@
 #include "weft/frame/budgeted_queue.h"
 
+#include "support/group_layouts.h"
 #include "support/scheduler_run.h"
 #include "support/threads.h"
 #include "weft/testing/explore_orders.h"
@@ -273,6 +274,31 @@ TEST_CASE("BudgetedQueue: each task runs once while threads add and frames begin
         CHECK(marks.Wrong() == 0);
         CHECK(test::Faults(runner.log) == "");
     }
+}
+
+TEST_CASE(
+    "BudgetedQueue: without groups in its options, tasks are in no groups, whoever begins frames",
+    "[budget][groups][next][!shouldfail]") {
+    const test::GroupLayout layout({test::Group(1), test::Group(1, true)});
+    test::Runner runner(layout.Options());
+    test::GroupWitness witness(layout);
+    test::Batch sees(1, [&](TaskScheduler &running, uint32_t) {
+        witness.See(running, 0);
+        witness.ran.fetch_add(1);
+    });
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Task slots[4];
+        BudgetedQueue queue(scheduler, 4, slots);
+        test::Batch begins(1, [&](TaskScheduler &, uint32_t) {
+            queue.Add(sees[0]);
+            queue.BeginFrame(Clock::duration::max());
+        });
+        scheduler.AddTasksAndWait(1, begins.Tasks(), test::InGroups(2));
+        queue.Wait();
+    }) == Status::Ok);
+    CHECK(witness.ran.load() == 1);
+    CHECK(witness.wrong.load() == 0);
+    CHECK(runner.log.Text() == "");
 }
 
 TEST_CASE("BudgetedQueue: mistakes are reported and leave the queue as it was",

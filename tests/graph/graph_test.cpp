@@ -1,6 +1,7 @@
 #include "weft/graph/graph.h"
 
 #include "support/failing_allocation.h"
+#include "support/group_layouts.h"
 #include "support/scheduler_run.h"
 #include "support/threads.h"
 #include "support/trace_log.h"
@@ -263,6 +264,29 @@ TEST_CASE("Graph: nodes keep their options", "[graph]") {
         for (int i = 0; i < 20; ++i) wrong += graph.Run(scheduler) != Status::Ok;
     }) == Status::Ok);
     CHECK(wrong == 0);
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("Graph: a node that names no groups does not take those of its predecessors",
+          "[graph][groups][next][!shouldfail]") {
+    const test::GroupLayout layout({test::Group(1), test::Group(1, true)});
+    test::Runner runner(layout.Options());
+    test::GroupWitness witness(layout);
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Graph graph({});
+        auto named = [&](TaskScheduler *running) { witness.See(*running, 2); };
+        auto plain = [&](TaskScheduler *running) {
+            witness.See(*running, 0);
+            witness.ran.fetch_add(1);
+        };
+        const GraphNode first = graph.AddNode("named", named, test::InGroups(2));
+        const GraphNode second = graph.AddNode("plain", plain);
+        graph.AddEdge(first, second);
+        graph.Check();
+        for (int i = 0; i < 20; ++i) graph.Run(scheduler);
+    }) == Status::Ok);
+    CHECK(witness.ran.load() == 20);
+    CHECK(witness.wrong.load() == 0);
     CHECK(runner.log.Text() == "");
 }
 

@@ -4,6 +4,7 @@
 
 #include "platform/compiler.h"
 #include "support/child_process.h"
+#include "support/group_layouts.h"
 
 #include <memory>
 #include <optional>
@@ -160,6 +161,29 @@ TEST_CASE("PostQueue: its tasks have its options", "[post]") {
         }
     }) == Status::Ok);
     CHECK(elsewhere.load() == 0);
+}
+
+TEST_CASE("PostQueue: without groups in its options, jobs are in no groups, whoever posts them",
+          "[post][groups][next][!shouldfail]") {
+    const test::GroupLayout layout({test::Group(1), test::Group(1, true)});
+    test::Runner runner(layout.Options());
+    test::GroupWitness witness(layout);
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        PostQueue queue(scheduler);
+        const auto sees = [&](FunctionJob &self) {
+            witness.See(scheduler, 0);
+            witness.ran.fetch_add(1);
+            delete &self;
+        };
+        test::Batch posts(1, [&](TaskScheduler &, uint32_t) {
+            (new FunctionJob(queue, sees))->Post();
+            (new FunctionJob(queue, sees))->PostAfter(1ms);
+        });
+        scheduler.AddTasksAndWait(1, posts.Tasks(), test::InGroups(2));
+    }) == Status::Ok);
+    CHECK(witness.ran.load() == 2);
+    CHECK(witness.wrong.load() == 0);
+    CHECK(runner.log.Text() == "");
 }
 
 #if defined(__cpp_exceptions)

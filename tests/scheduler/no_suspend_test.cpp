@@ -1,11 +1,25 @@
 #include "weft/no_suspend.h"
 
 #include "support/scheduler_run.h"
+#include "weft/algorithms/parallel_invoke.h"
+#include "weft/algorithms/parallel_reduce.h"
+#include "weft/algorithms/parallel_sort.h"
+#include "weft/blocking/blocking_calls.h"
+#include "weft/data/cancellation.h"
+#include "weft/data/result.h"
+#include "weft/data/task_group.h"
+#include "weft/deferred.h"
+#include "weft/frame/budgeted_queue.h"
+#include "weft/graph/graph.h"
+#include "weft/poll.h"
+#include "weft/sync/event.h"
 #include "weft/sync/mutex.h"
 #include "weft/time.h"
 
 #include <atomic>
+#include <functional>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -87,6 +101,154 @@ TEST_CASE("NoSuspend: belongs to its task", "[no_suspend][sync]") {
     }) == Status::Ok);
     external.join();
     CHECK(runner.log.Count() == 1);
+}
+
+namespace {
+
+// Makes calls in a scope of NoSuspend each, in a task, and collects the names of those that are not
+// reported as often as they should be.
+class ScopedCalls {
+public:
+    using Body = std::function<void(ScopedCalls &, TaskScheduler &)>;
+    /// Runs `body` as the main task, and returns the names.
+    static std::string WrongIn(const Body &body) {
+        ScopedCalls calls;
+        const Status status =
+            calls.m_runner.Run([&](TaskScheduler &scheduler) { body(calls, scheduler); });
+        return status == Status::Ok ? calls.m_wrong : "Run";
+    }
+
+    template <class Call>
+    void Reported(const char *name, Call call, size_t times = 1) {
+        const size_t before = m_runner.log.CountOf(ReportCode::WaitInScope);
+        {
+            const NoSuspend scope;
+            call();
+        }
+        if (m_runner.log.CountOf(ReportCode::WaitInScope) - before != times)
+            m_wrong += std::string(name) + "; ";
+    }
+    template <class Call>
+    void NotReported(const char *name, Call call) {
+        Reported(name, call, 0);
+    }
+
+private:
+    test::Runner m_runner{test::Options(2)};
+    std::string m_wrong;
+};
+
+constexpr Clock::time_point kPast{};
+const Task kNothing{[](TaskScheduler *, void *) {}, nullptr};
+
+}  // namespace
+
+TEST_CASE("NoSuspend: a wait that is over already is reported", "[no_suspend][report]") {
+    const std::string wrong = ScopedCalls::WrongIn([](ScopedCalls &calls,
+                                                      TaskScheduler &scheduler) {
+        Counter zero;
+        Counter *const counters[] = {&zero};
+        calls.Reported("WaitForCounter", [&] { scheduler.WaitForCounter(&zero); });
+        calls.Reported("WaitForCounter, 5", [&] { scheduler.WaitForCounter(&zero, 5); });
+        calls.Reported("SameWorker",
+                       [&] { scheduler.WaitForCounter(&zero, 0, ResumeOn::SameWorker); });
+        for (const Meanwhile meanwhile :
+             {Meanwhile::AnyTask, Meanwhile::NormalOrHigher, Meanwhile::HighOnly,
+              Meanwhile::OwnTasks, Meanwhile::Nothing}) {
+            calls.Reported("Meanwhile", [&] { scheduler.WaitForCounter(&zero, meanwhile); });
+        }
+        calls.Reported("WaitForAll", [&] { scheduler.WaitForAll(1, counters); });
+        calls.Reported("WaitForAny", [&] { scheduler.WaitForAny(1, counters); });
+        calls.Reported("WaitForCounterUntil",
+                       [&] { WaitForCounterUntil(scheduler, &zero, kPast); });
+        calls.Reported("WaitForAnyUntil", [&] { WaitForAnyUntil(scheduler, 1, counters, kPast); });
+        calls.Reported("SleepUntil", [&] { SleepUntil(scheduler, kPast); });
+        calls.Reported("SleepFor", [&] { SleepFor(scheduler, 0ns); });
+        calls.Reported("WaitIdle", [&] { scheduler.WaitIdle(); });
+        calls.Reported("Yield", [&] { scheduler.Yield(); });
+        calls.Reported("RunPinnedTasks", [&] { scheduler.RunPinnedTasks(); });
+        calls.Reported("AddTasksAndWait", [&] { scheduler.AddTasksAndWait(1, &kNothing); });
+        uint32_t asks = 0;
+        calls.Reported("PollUntil, true at once", [&] {
+            PollUntil(
+                scheduler, [] { return true; }, 1ms);
+        });
+        calls.Reported("PollUntil", [&] {
+            PollUntil(
+                scheduler, [&] { return ++asks == 2; }, 1us);
+        });
+    });
+    CHECK(wrong == "");
+}
+
+TEST_CASE("NoSuspend: waits in other headers that are over already are reported",
+          "[no_suspend][report]") {
+    const std::string wrong =
+        ScopedCalls::WrongIn([](ScopedCalls &calls, TaskScheduler &scheduler) {
+            Counter zero;
+            Result<int> ready;
+            ready.Set(scheduler, 1);
+            TaskGroup group(scheduler);
+            CancelSource source(scheduler);
+            std::vector<int> numbers{3, 1, 2}, none;
+            calls.Reported("WaitForAny(Result)", [&] { WaitForAny(scheduler, ready); });
+            calls.Reported("TaskGroup::Wait", [&] { group.Wait(); });
+            calls.Reported("TaskGroup::WaitUntil", [&] { group.WaitUntil(kPast); });
+            calls.Reported("WaitForCounterOrCancel",
+                           [&] { WaitForCounterOrCancel(scheduler, &zero, source.Token()); });
+            calls.Reported("ParallelFor", [&] { ParallelFor(scheduler, 0, 1, [](int) {}); });
+            calls.Reported("ParallelSort",
+                           [&] { ParallelSort(scheduler, numbers.begin(), numbers.end()); });
+            calls.Reported("ParallelSort of nothing",
+                           [&] { ParallelSort(scheduler, none.begin(), none.end()); });
+            calls.Reported("ParallelInvoke", [&] { ParallelInvoke(scheduler, [] {}); });
+            {
+                BlockingCalls blocking(scheduler);
+                calls.Reported("BlockingCalls::Run", [&] { blocking.Run([] {}); });
+            }
+            Graph graph({});
+            graph.AddNode("node", kNothing);
+            graph.Check();
+            calls.Reported("Graph::Run", [&] { graph.Run(scheduler); });
+            Task slots[4];
+            BudgetedQueue queue(scheduler, 4, slots);
+            calls.Reported("BudgetedQueue::Wait", [&] { queue.Wait(); });
+            Event event(scheduler);
+            event.Set();
+            calls.NotReported("Event::Wait", [&] { event.Wait(); });
+            calls.NotReported("AddTaskAfter", [&] { AddTaskAfter(scheduler, &zero, 0, kNothing); });
+        });
+    CHECK(wrong == "");
+}
+
+TEST_CASE("NoSuspend: a wait that has nothing to wait for is reported, too",
+          "[no_suspend][report][next][!shouldfail]") {
+    const std::string wrong = ScopedCalls::WrongIn([](ScopedCalls &calls,
+                                                      TaskScheduler &scheduler) {
+        Counter zero;
+        Result<int> ready;
+        ready.Set(scheduler, 1);
+        CancelSource source(scheduler);
+        calls.Reported("WaitForAll of none", [&] { scheduler.WaitForAll(0, nullptr); });
+        calls.Reported("AddTasksAndWait of none", [&] { scheduler.AddTasksAndWait(0, nullptr); });
+        calls.Reported("Result::Wait", [&] { ready.Wait(scheduler); });
+        calls.Reported("Result::Get", [&] { ready.Get(scheduler); });
+        calls.Reported("Result::WaitFor", [&] { ready.WaitFor(scheduler, 1ms); });
+        calls.Reported("WaitForAll(Result)", [&] { WaitForAll(scheduler, ready); });
+        calls.Reported("ParallelFor of nothing", [&] { ParallelFor(scheduler, 0, 0, [](int) {}); });
+        calls.Reported("ParallelReduce of nothing", [&] {
+            ParallelReduce(
+                scheduler, 0, 0, 0, [](int i) { return i; }, std::plus<>());
+        });
+        calls.Reported("SleepUntilOrCancel",
+                       [&] { SleepUntilOrCancel(scheduler, kPast, source.Token()); });
+        source.Cancel();
+        calls.Reported("SleepUntilOrCancel, cancelled",
+                       [&] { SleepUntilOrCancel(scheduler, Now() + 1h, source.Token()); });
+        calls.Reported("WaitForCounterOrCancel, cancelled",
+                       [&] { WaitForCounterOrCancel(scheduler, &zero, source.Token()); });
+    });
+    CHECK(wrong == "");
 }
 
 namespace {

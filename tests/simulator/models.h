@@ -9,7 +9,7 @@ namespace simulator {
 
 struct Model {
     const char *name;
-    const char *explores;
+    const char *explores;  ///< begins with "[next]" if the model must fail (support/next.h)
     std::function<void()> body;
     uint64_t share = 1;  ///< for slow models: one schedule for so many of the others
 };
