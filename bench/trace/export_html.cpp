@@ -3,6 +3,7 @@
 #include "trace/export_html.h"
 
 #include "trace/base64.h"
+#include "trace/utf8.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -16,10 +17,11 @@ extern const size_t kPageTemplateBytes;
 
 namespace {
 
-// Text in JSON. `<` is escaped, too, so that no text can end the element that has the JSON.
+// Text in JSON. `<` is escaped, too, so that no text can end the element that has the JSON. A byte
+// that is not valid UTF-8 becomes an escape, such as \xff.
 std::string Quoted(std::string_view text) {
     std::string result = "\"";
-    for (const char c : text) {
+    for (const char c : ::trace::ValidUtf8(text)) {
         const unsigned code = static_cast<unsigned char>(c);
         if (code < 0x20 || c == '"' || c == '\\' || c == '<') {
             char escape[8];

@@ -1,6 +1,8 @@
 // Implements output.h.
 #include "trace/output.h"
 
+#include "trace/utf8.h"
+
 #include <cstdarg>
 #include <cstdio>
 
@@ -26,7 +28,7 @@ void Print(std::ostream &out, const char *format, ...) {
 
 std::string Quoted(const std::string &text) {
     std::string result = "\"";
-    for (const char c : text) {
+    for (const char c : ValidUtf8(text)) {
         if (c == '"' || c == '\\') result += '\\';
         if (static_cast<unsigned char>(c) >= 0x20) {
             result += c;

@@ -12,7 +12,8 @@ __attribute__((format(printf, 2, 3)))
 #endif
 void Print(std::ostream &out, const char *format, ...);
 
-/// Returns the text as a JSON string, with its quotation marks. `text` is valid UTF-8.
+/// Returns the text as a JSON string, with its quotation marks. A byte that is not valid UTF-8
+/// becomes an escape, such as \xff.
 std::string Quoted(const std::string &text);
 
 /// Returns nanoseconds as microseconds with three decimals, without rounding.

@@ -1,12 +1,15 @@
 // Implements trace_file.h.
 #include "trace/trace_file.h"
 
+#include "trace/utf8.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <iterator>
 #include <map>
 #include <new>
+#include <string_view>
 #include <unordered_map>
 
 namespace trace {
@@ -33,35 +36,25 @@ uint64_t Number(const unsigned char *from, uint32_t bytes) {
     return number;
 }
 
-// Returns how many bytes the character at the beginning of a text has, 0 if it is not valid UTF-8
-// or is a control character.
-size_t LengthOfCharacter(const unsigned char *text, size_t bytes) {
-    const unsigned char first = text[0];
-    if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;
-    const size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-    if (first < 0xc2 || first > 0xf4 || length > bytes) return 0;
-    uint32_t code = first & (0xff >> (length + 1));
-    for (size_t i = 1; i < length; ++i) {
-        if ((text[i] & 0xc0) != 0x80) return 0;
-        code = code << 6 | (text[i] & 0x3f);
-    }
-    constexpr uint32_t kLeast[] = {0, 0, 0xa0, 0x800, 0x10000};  // 0x80 to 0x9f are controls
-    const bool isGood = code >= kLeast[length] && code <= 0x10ffff && (code >> 11) != 0xd800 >> 11;
-    return isGood ? length : 0;
+// Returns true for the control characters of Unicode, of one byte or two.
+bool IsControl(std::string_view character) {
+    const auto first = static_cast<unsigned char>(character[0]);
+    return first < 0x20 || first == 0x7f ||
+           (first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0);
 }
 
-// Returns the text with a question mark for each byte that is not valid or not printable.
+// Returns the text with an escape for each byte that is not valid UTF-8, and a question mark for
+// each control character.
 std::string Printable(const unsigned char *text, size_t bytes) {
+    const std::string valid = ValidUtf8({reinterpret_cast<const char *>(text), bytes});
     std::string result;
-    while (bytes != 0) {
-        const size_t length = LengthOfCharacter(text, bytes);
-        if (length == 0) {
+    for (std::string_view left = valid; !left.empty();) {
+        const std::string_view character = left.substr(0, LengthOfCharacter(left));
+        if (IsControl(character))
             result += '?';
-        } else {
-            result.append(reinterpret_cast<const char *>(text), length);
-        }
-        text += std::max<size_t>(length, 1);
-        bytes -= std::max<size_t>(length, 1);
+        else
+            result += character;
+        left.remove_prefix(character.size());
     }
     return result;
 }

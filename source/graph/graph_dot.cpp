@@ -16,6 +16,23 @@ struct Place {
     uint32_t node;
 };
 
+// Returns how many bytes the character at the beginning of a text has, or 0 if it is not valid
+// UTF-8. The byte 0 ends the text.
+size_t LengthOfCharacter(const char *text) noexcept {
+    const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+    if (byte(0) < 0x80) return 1;
+    if (byte(0) < 0xc2 || byte(0) > 0xf4) return 0;
+    const size_t length = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
+    uint32_t code = byte(0) & (0xffu >> (length + 1));
+    for (size_t i = 1; i < length; ++i) {
+        if ((byte(i) & 0xc0) != 0x80) return 0;
+        code = code << 6 | (byte(i) & 0x3fu);
+    }
+    constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+    const bool isGood = code >= kLeast[length] && code <= 0x10ffff && (code >> 11) != 0xd800 >> 11;
+    return isGood ? length : 0;
+}
+
 class DotWriter {
 public:
     DotWriter(Graph::Write write, void *user) noexcept : m_write(write), m_user(user) {}
@@ -29,11 +46,17 @@ public:
     void Indent(uint32_t depth) const noexcept {
         for (uint32_t i = 0; i < depth; ++i) Text("  ");
     }
-    // What the language would read as its own gets a backslash.
+    // What the language would read as its own gets a backslash. A byte that is not valid UTF-8 is
+    // shown as an escape, such as \xff.
     void Quoted(const char *text) const noexcept {
-        for (; *text != 0; ++text) {
+        while (*text != 0) {
             if (*text == '"' || *text == '\\') Text("\\");
-            m_write(m_user, text, 1);
+            const size_t length = LengthOfCharacter(text);
+            if (length != 0)
+                m_write(m_user, text, length);
+            else
+                Escaped(static_cast<unsigned char>(*text));
+            text += length != 0 ? length : 1;
         }
     }
     void Id(const Place *outer, uint32_t node) const noexcept {
@@ -42,6 +65,11 @@ public:
     }
 
 private:
+    void Escaped(unsigned byte) const noexcept {
+        char text[16];
+        std::snprintf(text, sizeof text, "\\\\x%02x", byte);
+        Text(text);
+    }
     void Prefix(const Place *place) const noexcept {
         if (place == nullptr) return Text("n");
         Id(place->outer, place->node);

@@ -759,6 +759,22 @@ TEST_CASE("fault: Graph: without memory, Check says OutOfMemory, also after a re
     }
 }
 
+TEST_CASE("Graph::WriteDot: a name that is not UTF-8 is escaped", "[graph]") {
+    Graph graph({}, {"f\xfcr"});
+    graph.AddNode("\xc3\xbc \xe2\x82\xac\xf0\x9f\x8e\xae \xe2\x82", {Nothing, nullptr});
+    graph.AddNode("\xc0\xaf\xed\xa0\x80", {Nothing, nullptr});
+    std::string text;
+    graph.WriteDot([](void *user, const char *part,
+                      size_t bytes) { static_cast<std::string *>(user)->append(part, bytes); },
+                   &text);
+    CHECK(text ==
+          "digraph \"f\\\\xfcr\" {\n"
+          "  compound=true;\n"
+          "  n0 [label=\"\xc3\xbc \xe2\x82\xac\xf0\x9f\x8e\xae \\\\xe2\\\\x82\", shape=box];\n"
+          "  n1 [label=\"\\\\xc0\\\\xaf\\\\xed\\\\xa0\\\\x80\", shape=box];\n"
+          "}\n");
+}
+
 TEST_CASE("Graph::WriteDot: shows nodes, conditions and inner graphs", "[graph]") {
     Graph inner({}, {"inner"}), graph({}, {"a \"frame\""});
     const Task nothing{Nothing, nullptr};

@@ -8,6 +8,7 @@
 #include "trace/written_recording.h"
 #include "weft/trace/marks.h"
 
+#include <cstring>
 #include <map>
 #include <set>
 #include <sstream>
@@ -389,6 +390,15 @@ TEST_CASE("numbers and texts of exports", "[export]") {
     CHECK(Microseconds(1234567) == "1234.567");
     CHECK(Microseconds(-1005) == "-1.005");
     CHECK(Quoted("a\"\\\n\x01") == "\"a\\\"\\\\\\u000a\\u0001\"");
+    // in Latin-1; a byte that is alone, too long, a surrogate, too large, or cut off
+    CHECK(Quoted("f\xfcr") == R"("f\\xfcr")");
+    for (const char *text : {"\x80", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82"}) {
+        const std::string parsed = test::ParseJson(Quoted(text)).text;
+        CHECK(parsed.size() == 4 * std::strlen(text));
+        CHECK(parsed.substr(0, 2) == "\\x");
+    }
+    CHECK(Quoted("\xc3\xbc\xe2\x82\xac\xf0\x9f\x8e\xae") ==
+          "\"\xc3\xbc\xe2\x82\xac\xf0\x9f\x8e\xae\"");
     std::ostringstream out;
     Print(out, "%s|", std::string(2000, 'x').c_str());
     CHECK(out.str() == std::string(2000, 'x') + '|');
