@@ -224,7 +224,7 @@ HeapStatistics TaggedHeap::Statistics() const noexcept {
     sum.blocks = m_state->owned.load(kRelaxed);  // relaxed, all of them: only figures
     sum.peakBlocks = m_state->peak.load(kRelaxed);
     for (uint32_t i = 0; i < m_state->tagCount; ++i)
-        sum.tags += m_state->tags[i].blocks.load(kRelaxed) != 0 ? 1 : 0;
+        sum.tags += m_state->tags[i].blocks.load(kRelaxed) != 0 ? 1u : 0u;
     return sum;
 }
 

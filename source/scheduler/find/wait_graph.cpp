@@ -42,8 +42,8 @@ bool WaitGraph::Allocate() noexcept {
     uint32_t used = 0, held = 0, waiting = 0, threads = 0;
     for (uint32_t i = 0; i < m_scheduler.AllFibers(); ++i) {
         const Fiber &fiber = m_scheduler.fibers[i];
-        used += fiber.hasRunTask.load(kRelaxed) ? 1 : 0;
-        waiting += fiber.waitsFor.load(kRelaxed) != nullptr ? 1 : 0;
+        used += fiber.hasRunTask.load(kRelaxed) ? 1u : 0u;
+        waiting += fiber.waitsFor.load(kRelaxed) != nullptr ? 1u : 0u;
         fiber.locks.ForEach([&](const void *) { ++held; });
     }
     while (m_scheduler.threadWaiters.Has(threads)) ++threads;

@@ -62,7 +62,7 @@ const char *ReportText::Get() const noexcept {
 
 uint32_t CountBlocked(const WaitGraph &graph) noexcept {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < graph.Count(); ++i) count += IsBlocked(graph.At(i)) ? 1 : 0;
+    for (uint32_t i = 0; i < graph.Count(); ++i) count += IsBlocked(graph.At(i)) ? 1u : 0u;
     return count;
 }
 

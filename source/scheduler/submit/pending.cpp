@@ -29,10 +29,9 @@ void LookAtPending(Worker *worker) noexcept {
     const uint64_t now = env::Ticks();
     const uint64_t piece = (now - std::exchange(limit.lookedAt, now)) / worker->pending.pieces;
     const uint32_t most = std::min(limit.pieces * 2, kMaxPieces);
+    const uint64_t pieces = tuning.maxPending / std::max<uint64_t>(piece, 1);
     limit.pieces =
-        piece > tuning.longTask
-            ? 1
-            : std::clamp<uint32_t>(tuning.maxPending / std::max<uint64_t>(piece, 1), 1, most);
+        piece > tuning.longTask ? 1 : static_cast<uint32_t>(std::clamp<uint64_t>(pieces, 1, most));
 }
 
 }  // namespace
