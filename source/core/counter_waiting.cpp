@@ -74,7 +74,10 @@ void CounterWaiting::BeginForValue() noexcept {
 
 bool CounterWaiting::LookForValue(const CounterStorage &counter) noexcept {
     const auto any = [this] { return m_forValues.load(kSeqCst) != 0; };
-    if (!any()) return m_notices->Hide(Notices::kForValue, any), false;
+    if (!any()) {
+        m_notices->Hide(Notices::kForValue, any);
+        return false;
+    }
     const CounterWord word{counter.load(kSeqCst)};
     return word.IsEager() || word.IsSorting();
 }

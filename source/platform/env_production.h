@@ -95,9 +95,6 @@ inline uint32_t ThreadHint() noexcept {
 /// one.
 WEFT_NOINLINE uint32_t ThreadNumber() noexcept;
 
-/// Writes to stderr. Async-signal-safe.
-void WriteError(const char *text) noexcept;
-
 /// Writes the broken invariant to stderr and aborts. For places that know no scheduler.
 [[noreturn]] void Panic(const char *invariant) noexcept;
 

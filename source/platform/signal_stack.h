@@ -1,5 +1,6 @@
-// What is needed to report a stack overflow: a stack for signal handlers, and a handler. The
-// handler reports which fiber has overflowed, and then calls the handler that was installed before.
+// What is needed to report a stack overflow: a stack for signal handlers, a handler, and a function
+// that it may call to write. The handler reports which fiber has overflowed, and then calls the
+// handler that was installed before.
 #pragma once
 
 #include "platform/memory.h"
@@ -35,5 +36,8 @@ private:
 /// it, the last RemoveFaultHandler removes it. Returns false if the system refuses.
 bool InstallFaultHandler(void (*describe)(const void *address)) noexcept;
 void RemoveFaultHandler() noexcept;
+
+/// Writes to stderr. Async-signal-safe.
+void WriteError(const char *text) noexcept;
 
 }  // namespace weft::env

@@ -189,9 +189,11 @@ private:
         if (kinds < 2) return;  // the system reports no difference
         for (uint32_t kind = 0; kind < kinds; ++kind) {
             const bool isKnown = ReadKind(kind) >= 0;  // then the last kind is the fastest
-            const char *pair = kind == 1 ? "P cores" : "E cores";
-            Add(isKnown && kinds == 2 ? pair : "kind %u", isKnown ? kinds - 1 - kind : kind,
-                m_scratch.Get());
+            if (isKnown && kinds == 2) {
+                Add(kind == 1 ? "P cores" : "E cores", kNoNumber, m_scratch.Get());
+            } else {
+                Add("kind", isKnown ? kinds - 1 - kind : kind, m_scratch.Get());
+            }
         }
     }
 
@@ -210,7 +212,7 @@ private:
                 const hwloc_const_bitmap_t cpus =
                     hwloc_get_obj_by_type(m_topology, type, i)->cpuset;
                 if (!IsShared(cpus) || hwloc_bitmap_intersects(cpus, covered) != 0) continue;
-                Add("cache %u", m_machine.partCount, cpus);
+                Add("cache", m_machine.partCount, cpus);
                 hwloc_bitmap_or(covered, covered, cpus);
             }
         }
@@ -219,13 +221,13 @@ private:
     void AddNodes() noexcept {
         for (uint32_t i = 0, count = Count(HWLOC_OBJ_NUMANODE); i < count; ++i) {
             const hwloc_obj_t node = hwloc_get_obj_by_type(m_topology, HWLOC_OBJ_NUMANODE, i);
-            Add("node %u", node->os_index, node->cpuset);
+            Add("node", node->os_index, node->cpuset);
         }
     }
 
     // The last part has the usable CPUs that are in no other part.
     void AddRest() noexcept {
-        Add(m_machine.partCount == 0 ? "all cores" : "other", 0, m_usable.Get());
+        Add(m_machine.partCount == 0 ? "all cores" : "other", kNoNumber, m_usable.Get());
     }
 
     // Sorts the parts, the fastest first, and removes parts without CPUs.

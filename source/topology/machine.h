@@ -11,16 +11,16 @@
 namespace weft::internal {
 
 constexpr uint32_t kMaxCpus = 1024 * 64;  // the most that the mask of a WorkerGroup can have
-constexpr uint32_t kNoPart = UINT32_MAX;
+constexpr uint32_t kNoPart = UINT32_MAX, kNoNumber = UINT32_MAX;
 
 /// A set of CPUs that have something in common.
 struct Part {
-    const char *name = nullptr;  ///< may contain a %u for the number
-    uint32_t number = 0;
-    uint32_t cpus = 0;      ///< how many usable CPUs
-    int32_t speed = -1;     ///< of its fastest CPU; larger is faster; -1: unknown
-    uint32_t index = 0;     ///< its index before sorting
-    uint32_t position = 0;  ///< of element i: where the part with index i is after sorting
+    const char *name = nullptr;
+    uint32_t number = kNoNumber;  ///< follows the name, if there is one
+    uint32_t cpus = 0;            ///< how many usable CPUs
+    int32_t speed = -1;           ///< of its fastest CPU; larger is faster; -1: unknown
+    uint32_t index = 0;           ///< its index before sorting
+    uint32_t position = 0;        ///< of element i: where the part with index i is after sorting
 };
 
 /// A CPU with the number of its index.

@@ -69,7 +69,11 @@ Topology::Topology(SplitBy by, const TopologyOptions &options) noexcept
     }
     for (uint32_t i = 0; i < count; ++i) {
         const internal::Part &part = machine.parts[grouping.FirstPart(i)];
-        std::snprintf(m_names[i], kNameBytes, part.name, part.number);
+        if (part.number == internal::kNoNumber) {
+            std::snprintf(m_names[i], kNameBytes, "%s", part.name);
+        } else {
+            std::snprintf(m_names[i], kNameBytes, "%s %u", part.name, part.number);
+        }
         m_groups[i].name = m_names[i];
         m_groups[i].cpus = &m_masks[size_t{i} * words];
         m_groups[i].cpuWords = words;

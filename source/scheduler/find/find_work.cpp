@@ -266,7 +266,10 @@ bool FindPlain(Worker *worker, TaskEntry &entry, Level &level) noexcept {
 
 Found FindUrgent(Worker *worker, Priority priority) noexcept {
     SortInbox(worker);
-    if (worker->own != nullptr) return TellDueNow(worker), Found{};
+    if (worker->own != nullptr) {
+        TellDueNow(worker);
+        return {};
+    }
     const bool came = TakeArrivals(worker, priority);
     Found found;
     for (uint32_t i = 0; i <= static_cast<uint32_t>(priority) && !found; ++i) {

@@ -297,7 +297,10 @@ bool FindOfCounterOrdered(Worker *worker, Counter *counter, StackClass most) noe
         return false;
     };
     uint64_t count = 0;
-    search([&](uint32_t, const TaskEntry &) { return ++count, false; });
+    search([&](uint32_t, const TaskEntry &) {
+        ++count;
+        return false;
+    });
     if (count == 0 || scheduler.order.Choose(2) != 0) return false;
     // The usual one is the newest, which is the last one of the search.
     uint64_t before = count - 1 - scheduler.order.Choose(count);

@@ -22,7 +22,10 @@ inline TaskGroup *GroupOf(Counter *counter) noexcept {
 WEFT_NOINLINE inline bool TakeCounterOf(TaskGroup &group, const SchedulerOptions &options,
                                         Counter *&counter) noexcept {
     Counter *const its = TaskGroupAccess::CounterOf(&group);
-    if (counter == nullptr || counter == its) return counter = its, true;
+    if (counter == nullptr || counter == its) {
+        counter = its;
+        return true;
+    }
     ReportMistake(options, ReportCode::BadOption,
                   "Name either a counter or a group; the group counts its tasks.",
                   "TaskOptions::taskGroup and a counter are both given");

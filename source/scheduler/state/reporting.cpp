@@ -61,6 +61,7 @@ void DeliverText(const SchedulerOptions &options, ReportCode code, bool fatal, c
 }
 
 // Formats the report first.
+WEFT_PRINTF_LIKE(5, 0)
 void Deliver(const SchedulerOptions &options, ReportCode code, bool fatal, const char *hint,
              const char *format, va_list arguments) noexcept {
     char what[512];

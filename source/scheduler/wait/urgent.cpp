@@ -33,7 +33,8 @@ void YieldToUrgentNow(Fiber *self) noexcept {
     AnswerAsk(worker);
     if (worker->pump != nullptr) {  // a pumping worker runs only pinned work, in its order
         SortInbox(worker);
-        return TakeArrivals(worker, Priority::High), void();
+        TakeArrivals(worker, Priority::High);
+        return;
     }
     const Found found = WEFT_UNLIKELY(worker->scheduler->order.isOn)
                             ? FindInstead(worker)
