@@ -193,12 +193,19 @@ local unitTests = { "support", "platform", "containers", "core", "scheduler", "s
                     "data", "frame", "trace", "samples", "bench", "graph" }
 if weft.hasTopology then table.insert(unitTests, "topology") end
 if weft.hasIo then table.insert(unitTests, "io") end
+local hasPlugin = os.istarget("linux") and not _OPTIONS.cross
+if hasPlugin then table.insert(unitTests, "plugin") end
 
 if testProgram("unit_tests", inTests(table.unpack(unitTests))) then
     files { "samples/frame_loop/**.cpp", "bench/frame/*.cpp", "bench/bodies.cpp", "bench/rounds.cpp", "bench/trace/*.cpp",
             "bench/machine/what_if/recorded_work.cpp" }
-    removefiles { "samples/frame_loop/main.cpp", "samples/frame_loop/window_emscripten.cpp", "bench/frame/main.cpp", "bench/trace/main.cpp", "bench/trace/export_html.cpp" }
+    removefiles { "samples/frame_loop/main.cpp", "samples/frame_loop/window_emscripten.cpp", "bench/frame/main.cpp", "bench/trace/main.cpp", "bench/trace/export_html.cpp",
+                  "tests/plugin/plugin.cpp" }
     includedirs { "samples", "bench" }
+    if hasPlugin then
+        dependson "test_plugin"
+        links "dl"
+    end
     if not isMsvc then
         pchheader "support/catch.h"
         filter "configurations:*san" -- the library is optimised, and so are the samples; the tests need not be
@@ -239,6 +246,17 @@ if testProgram("unit_tests", inTests(table.unpack(unitTests))) then
         buildoptions { "-fsanitize-ignorelist=" .. path.getabsolute("tests/race.ignore") }
     end
     letAllocationsFail()
+end
+
+-- A library that contains weft. unit_tests loads and unloads it.
+if hasPlugin then
+    project "test_plugin"
+        kind "SharedLib"
+        files { "tests/plugin/plugin.cpp" }
+        weft.use()
+        targetprefix ""
+        -- Otherwise the linker keeps symbols that are unique in the process, and such a library is never unloaded.
+        linkoptions "-Wl,--exclude-libs,ALL"
 end
 
 -- The quarter of unit_tests that depends most on the processor, the operating system and memory

@@ -19,8 +19,8 @@
 //     NameThread(), AddNice(), SetNice(), SetSlice(), SetPreciseSleep()
 //     BindThread(), BindThreadToNth()
 //     UsableCpus(), YieldThread(), NapThread(), ThreadHint(), ThreadNumber()
-//     ForkMark, ExitCall and AtThreadExit(), SignalStack, InstallFaultHandler(),
-//     RemoveFaultHandler()
+//     ForkMark, ExitCall, AtThreadExit(), CancelAtThreadExit(), SignalStack,
+//     InstallFaultHandler(), RemoveFaultHandler()
 //     Panic(invariant)            does not return
 //
 // weft uses no fences. Where two threads must not both miss each other (each stores a word,

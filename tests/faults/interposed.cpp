@@ -27,7 +27,7 @@ Plan s_plan;                      // written only while nothing is armed
 Calls *s_calls = nullptr;
 bool s_oldKernel = false;
 
-std::atomic<int64_t> s_allocations{0}, s_attributes{0}, s_cpuSets{0};
+std::atomic<int64_t> s_allocations{0}, s_attributes{0}, s_cpuSets{0}, s_keys{0};
 std::atomic<uint32_t> s_wrongUnmaps{0};
 
 int UsualError(Function function) {
@@ -123,7 +123,7 @@ void SetOldKernel(bool old) { s_oldKernel = old; }
 
 Held HeldNow() {
     return {s_allocations.load(), static_cast<int64_t>(s_mapped.Count()), s_attributes.load(),
-            s_cpuSets.load()};
+            s_cpuSets.load(), s_keys.load()};
 }
 
 uint32_t WrongUnmaps() { return s_wrongUnmaps.load(); }
@@ -214,7 +214,16 @@ int __wrap_pthread_setname_np(pthread_t thread, const char *name) noexcept {
 
 int __real_pthread_key_create(pthread_key_t *, void (*)(void *)) noexcept;
 int __wrap_pthread_key_create(pthread_key_t *key, void (*destroy)(void *)) noexcept {
-    return MustFail(Function::KeyCreate) ? errno : __real_pthread_key_create(key, destroy);
+    if (MustFail(Function::KeyCreate)) return errno;
+    const int error = __real_pthread_key_create(key, destroy);
+    if (error == 0) faults::s_keys.fetch_add(1);
+    return error;
+}
+
+int __real_pthread_key_delete(pthread_key_t) noexcept;
+int __wrap_pthread_key_delete(pthread_key_t key) noexcept {
+    faults::s_keys.fetch_sub(1);
+    return __real_pthread_key_delete(key);
 }
 
 int __real_pthread_setspecific(pthread_key_t, const void *) noexcept;

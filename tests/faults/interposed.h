@@ -76,10 +76,10 @@ void SetOldKernel(bool old);
 
 /// What weft holds: the numbers of allocations, mappings, thread attributes and sets of CPUs.
 struct Held {
-    int64_t allocations, mappings, attributes, cpuSets;
+    int64_t allocations, mappings, attributes, cpuSets, keys;
     bool operator==(const Held &other) const {
         return allocations == other.allocations && mappings == other.mappings &&
-               attributes == other.attributes && cpuSets == other.cpuSets;
+               attributes == other.attributes && cpuSets == other.cpuSets && keys == other.keys;
     }
 };
 Held HeldNow();

@@ -121,13 +121,9 @@ void Trial::Round() {
 void Trial::Run(const Plan *plan, const Expected &expected) {
     SetOldKernel(m_scenario.oldKernel);
     m_round = "before";
-    // What is made once in a process can fail only the first time, so these trials have no round
-    // before.
-    const uint32_t once = BitOf(Function::KeyCreate) | BitOf(Function::SetSpecific);
-    const bool cold = plan != nullptr && (plan->functions & once) != 0;
     // Counted before the first round, because the system lists a joined thread for a while.
     const uint32_t threads = Threads();
-    if (!cold) Round();
+    Round();
     const State before;
 
     m_round = "with failures";

@@ -7,8 +7,14 @@
 #include <atomic>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include <catch2/catch.hpp>
+
+#if !defined(_WIN32)
+#include <pthread.h>
+#endif
 
 using namespace weft;
 
@@ -43,23 +49,40 @@ TEST_CASE("thread exit: the call is made once, on the thread that ends", "[threa
 }
 
 TEST_CASE(
-    "thread exit: the last call that was set is made; null clears it; threads are independent",
+    "thread exit: the newest call is made first; a withdrawn one is not; threads are independent",
     "[thread_exit]") {
     Record first, second, other;
     env::ExitCall calls[3] = {{Note, &first}, {Note, &second}, {Note, &other}};
+    std::atomic<uint32_t> firstOnes{1};
+    env::ExitCall last{[](void *arg) {
+                           auto &[count, record] =
+                               *static_cast<std::pair<std::atomic<uint32_t> &, Record &> *>(arg);
+                           count.store(record.calls.load());
+                       },
+                       nullptr};
+    std::pair<std::atomic<uint32_t> &, Record &> both(firstOnes, first);
+    last.arg = &both;
+    std::thread([&] {
+        env::AtThreadExit(&calls[0]);
+        env::AtThreadExit(&last);
+    }).join();
+    CHECK(firstOnes.load() == 0);
+    CHECK(first.calls.load() == 1);
     std::thread([&] {
         env::AtThreadExit(&calls[0]);
         env::AtThreadExit(&calls[1]);
+        std::thread([&] { env::AtThreadExit(&calls[2]); }).join();
+        env::CancelAtThreadExit(&calls[1]);
+        env::CancelAtThreadExit(&calls[1]);  // has no effect
     }).join();
-    CHECK(first.calls.load() == 0);
-    CHECK(second.calls.load() == 1);
+    CHECK(first.calls.load() == 2);
+    CHECK(second.calls.load() == 0);
+    CHECK(other.calls.load() == 1);
     std::thread([&] {
         env::AtThreadExit(&calls[0]);
-        std::thread([&] { env::AtThreadExit(&calls[2]); }).join();
-        env::AtThreadExit(nullptr);
+        env::CancelAtThreadExit(&calls[0]);
     }).join();
-    CHECK(first.calls.load() == 0);
-    CHECK(other.calls.load() == 1);
+    CHECK(first.calls.load() == 2);
 }
 
 namespace {
@@ -83,6 +106,52 @@ TEST_CASE("thread exit: a call may set another one, which is made, too", "[threa
     std::thread([&] { env::AtThreadExit(&chain.inner); }).join();
     CHECK(chain.order.load() == 11);
 }
+
+#if !defined(_WIN32)
+
+namespace {
+
+// Returns how many more pthread keys the process could make.
+size_t FreeKeys() {
+    std::vector<pthread_key_t> keys;
+    for (pthread_key_t key; keys.size() < 100000 && pthread_key_create(&key, nullptr) == 0;)
+        keys.push_back(key);
+    for (const pthread_key_t key : keys) pthread_key_delete(key);
+    return keys.size();
+}
+
+}  // namespace
+
+TEST_CASE("thread exit: there is a pthread key while threads are attached, and none afterwards",
+          "[thread_exit]") {
+    const size_t keys = FreeKeys();
+    test::Runner outer(test::Options(1)), inner(test::Options(0));
+    REQUIRE(outer.scheduler.Start() == Status::Ok);
+    REQUIRE(inner.scheduler.Start() == Status::Ok);
+    CHECK(FreeKeys() == keys);
+    std::atomic<uint32_t> attached{0};
+    std::atomic<bool> mayEnd{false};
+    std::thread forgets([&] {
+        attached.fetch_add(outer.scheduler.AttachThread() == Status::Ok);
+        test::SpinUntil([&] { return mayEnd.load(); });
+    });
+    CHECK(test::SpinUntil([&] { return attached.load() == 1; }));
+    REQUIRE(outer.scheduler.AttachThread() == Status::Ok);
+    REQUIRE(inner.scheduler.AttachThread() == Status::Ok);
+    CHECK(FreeKeys() == keys - 1);
+    inner.scheduler.DetachThread();
+    outer.scheduler.DetachThread();
+    CHECK(FreeKeys() == keys - 1);
+    mayEnd.store(true);
+    forgets.join();
+    CHECK(FreeKeys() == keys);
+    inner.scheduler.Stop();
+    outer.scheduler.Stop();
+    CHECK(outer.log.CountOf(ReportCode::LeftAttached) == 1);
+    CHECK(outer.log.Count() == 1);
+}
+
+#endif
 
 TEST_CASE(
     "report LeftAttached: a thread that ends while attached is detached, after its pinned tasks",

@@ -160,6 +160,7 @@ struct ExitCall {
     void *arg = nullptr;
 };
 inline bool AtThreadExit(ExitCall *) noexcept { return true; }
+inline void CancelAtThreadExit(ExitCall *) noexcept {}
 class OffCpuWatch {
 public:
     void Begin() noexcept {}

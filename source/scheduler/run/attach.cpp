@@ -108,9 +108,7 @@ namespace {
 void LeaveSlot(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     worker->signalStack.Reset();
-    Worker *outer = static_cast<Worker *>(worker->outerSlot);
-    env::AtThreadExit(outer != nullptr && outer->exitCall.call != nullptr ? &outer->exitCall
-                                                                          : nullptr);
+    env::CancelAtThreadExit(&worker->exitCall);
     env::SetThreadSlot(worker->outerSlot);
     worker->current = nullptr;
     worker->keepsTasks.store(false, kRelaxed);  // before the slot is free
