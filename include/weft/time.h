@@ -19,7 +19,8 @@
 
 namespace weft {
 
-/// The clock of all deadlines. Its greatest point, Clock::time_point::max(), never comes.
+/// The clock of all deadlines. Its greatest point, Clock::time_point::max(), never comes. The waits
+/// of weft/sync/ and Result also take times of other clocks, see "Clocks" in the Reference.
 using Clock = std::chrono::steady_clock;
 
 /// Returns the current time, or the virtual time in a simulated environment. Thread-safe.

@@ -77,14 +77,14 @@ bool Event::TryWait() noexcept {
 
 void Event::Wait() noexcept { Pass(nullptr); }
 
-bool Event::Pass(const Clock::time_point *deadline) noexcept {
+bool Event::Pass(Deadline *deadline) noexcept {
     SchedulingPoint(m_queue.Scheduler());
     if (TryWait()) return true;
     if (SpinBriefly(m_queue, [&] { return TryWait() ? Look::Done : Look::Again; })) return true;
     Waiter self;
     if (m_queue.CanWait(self)) return PassInLine(self, deadline);
     for (Backoff backoff; !TryWait(); backoff.Next()) {
-        if (deadline != nullptr && Now() >= *deadline) return false;
+        if (deadline != nullptr && deadline->HasPassed()) return false;
     }
     return true;
 }
@@ -98,7 +98,7 @@ bool Event::PassOrLineUp(Waiter &self) noexcept {
     return isSet;
 }
 
-bool Event::PassInLine(Waiter &self, const Clock::time_point *deadline) noexcept {
+bool Event::PassInLine(Waiter &self, Deadline *deadline) noexcept {
     void *const queue = &m_queue;
     TaskScheduler &scheduler = m_queue.Scheduler();
     if (!PassOrLineUp(self) && !m_queue.WaitInLine(scheduler, self, deadline)) return false;

@@ -46,7 +46,7 @@ bool FirstOf::Check(TaskScheduler &scheduler, uint32_t count, Object *const *obj
 
 template <class Object>
 uint32_t FirstOf::Wait(TaskScheduler &scheduler, uint32_t count, Object *const *objects,
-                       Link *links, const Clock::time_point *deadline) noexcept {
+                       Link *links, Deadline *deadline) noexcept {
     if (!Check(scheduler, count, objects)) return count;
     SchedulingPoint(scheduler);
     const auto tryAll = [&] {
@@ -59,7 +59,7 @@ uint32_t FirstOf::Wait(TaskScheduler &scheduler, uint32_t count, Object *const *
     FirstOf wait;
     if (!QueueOf(*objects[0]).CanWait(wait.self)) {
         for (Backoff backoff; (first = tryAll()) == count; backoff.Next()) {
-            if (deadline != nullptr && Now() >= *deadline) break;
+            if (deadline != nullptr && deadline->HasPassed()) break;
         }
         return first;
     }
@@ -83,8 +83,8 @@ uint32_t FirstOf::Wait(TaskScheduler &scheduler, uint32_t count, Object *const *
 }
 
 template uint32_t FirstOf::Wait(TaskScheduler &, uint32_t, Event *const *, Link *,
-                                const Clock::time_point *) noexcept;
+                                Deadline *) noexcept;
 template uint32_t FirstOf::Wait(TaskScheduler &, uint32_t, Semaphore *const *, Link *,
-                                const Clock::time_point *) noexcept;
+                                Deadline *) noexcept;
 
 }  // namespace weft::internal

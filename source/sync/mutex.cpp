@@ -24,7 +24,7 @@ void Mutex::lock() noexcept {
 
 bool Mutex::try_lock() noexcept { return m_permit.TryLock(1); }
 
-bool Mutex::LockUntil(Clock::time_point deadline) noexcept { return m_permit.Lock(1, &deadline); }
+bool Mutex::LockUntil(Deadline deadline) noexcept { return m_permit.Lock(1, &deadline); }
 
 void Mutex::unlock() noexcept {
     race::Finishes(&m_permit.Queue());

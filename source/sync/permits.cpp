@@ -103,7 +103,7 @@ bool Permits::TryAcquire(uint32_t n) noexcept {
     return false;
 }
 
-bool Permits::Acquire(uint32_t n, const Clock::time_point *deadline) noexcept {
+bool Permits::Acquire(uint32_t n, Deadline *deadline) noexcept {
     SchedulingPoint(m_queue.Scheduler());
     if (TryAcquire(n)) return true;
     const bool got = SpinBriefly(m_queue, [&] {
@@ -117,7 +117,7 @@ bool Permits::Acquire(uint32_t n, const Clock::time_point *deadline) noexcept {
     return true;
 }
 
-bool Permits::Lock(uint32_t n, const Clock::time_point *deadline) noexcept {
+bool Permits::Lock(uint32_t n, Deadline *deadline) noexcept {
     if (WEFT_LIKELY(!AnyLocksWatched())) return Acquire(n, deadline);
     TaskScheduler &scheduler = m_queue.Scheduler();
     NoteLock(scheduler, LockStep::Awaits, this);
@@ -211,7 +211,7 @@ bool Permits::Leave(Waiter &waiter) noexcept {
     return isInLine;
 }
 
-bool Permits::AcquireInLine(uint32_t n, const Clock::time_point *deadline) noexcept {
+bool Permits::AcquireInLine(uint32_t n, Deadline *deadline) noexcept {
     Waiter self(n);
     if (!m_queue.CanWait(self)) return AcquireByPolling(n, deadline);
     PermitWord word{m_queue.Lock()};
@@ -248,9 +248,9 @@ bool Permits::AcquireInLine(uint32_t n, const Clock::time_point *deadline) noexc
 }
 
 // The scheduler does not run, so no notifier could wake the caller. It polls the word.
-bool Permits::AcquireByPolling(uint32_t n, const Clock::time_point *deadline) noexcept {
+bool Permits::AcquireByPolling(uint32_t n, Deadline *deadline) noexcept {
     for (Backoff backoff; !TryAcquire(n); backoff.Next()) {
-        if (deadline != nullptr && Now() >= *deadline) return false;
+        if (deadline != nullptr && deadline->HasPassed()) return false;
     }
     return true;
 }

@@ -26,9 +26,7 @@ void Semaphore::acquire() noexcept { m_permits.Acquire(1); }
 
 bool Semaphore::try_acquire() noexcept { return m_permits.TryAcquire(1); }
 
-bool Semaphore::AcquireUntil(Clock::time_point deadline) noexcept {
-    return m_permits.Acquire(1, &deadline);
-}
+bool Semaphore::AcquireUntil(Deadline deadline) noexcept { return m_permits.Acquire(1, &deadline); }
 
 void Semaphore::release(uint32_t permits) noexcept {
     if (permits == 0 || m_permits.Release(permits, kMax)) return;

@@ -31,11 +31,11 @@ void SharedMutex::unlock_shared() noexcept {
     Unlock(1, 1, "SharedMutex::unlock_shared was called, and nobody shares it");
 }
 
-bool SharedMutex::LockUntil(Clock::time_point deadline) noexcept {
+bool SharedMutex::LockUntil(internal::Deadline deadline) noexcept {
     return m_permits.Lock(kAllPermits, &deadline);
 }
 
-bool SharedMutex::LockSharedUntil(Clock::time_point deadline) noexcept {
+bool SharedMutex::LockSharedUntil(internal::Deadline deadline) noexcept {
     return m_permits.Lock(1, &deadline);
 }
 

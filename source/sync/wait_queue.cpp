@@ -113,16 +113,17 @@ bool WaitQueue::CanWait(Waiter &waiter) const noexcept {
     return isTask || !waiter.polls;
 }
 
-bool WaitQueue::Suspend(TaskScheduler &scheduler, Waiter &waiter,
-                        const Clock::time_point *deadline) noexcept {
+bool WaitQueue::Suspend(TaskScheduler &scheduler, Waiter &waiter, Deadline *deadline) noexcept {
     // acquire: pairs with the release in WakeList::Wake. The waiter sees what was written before
     // the notification. The last access of the notifier to the waiter happens before this.
     const auto isOver = [&] { return waiter.counter.IsZero() || waiter.wasRefused.load(kAcquire); };
     if (deadline != nullptr) {
-        if (!waiter.polls) WaitForCounterUntil(scheduler, &waiter.counter, *deadline);
-        if (isOver()) return true;
-        // A wait that returns before the deadline was refused, and reported: the run has ended.
-        waiter.polls = waiter.polls || Now() < *deadline;
+        do {
+            if (!waiter.polls) WaitForCounterUntil(scheduler, &waiter.counter, deadline->Point());
+            if (isOver()) return true;
+            // A wait that returns before the deadline was refused, and reported: the run has ended.
+            waiter.polls = waiter.polls || Now() < deadline->Point();
+        } while (!waiter.polls && !deadline->HasPassed());
         return false;
     }
     if (!waiter.polls) {
@@ -134,8 +135,7 @@ bool WaitQueue::Suspend(TaskScheduler &scheduler, Waiter &waiter,
     return true;
 }
 
-bool WaitQueue::WaitInLine(TaskScheduler &scheduler, Waiter &waiter,
-                           const Clock::time_point *deadline) noexcept {
+bool WaitQueue::WaitInLine(TaskScheduler &scheduler, Waiter &waiter, Deadline *deadline) noexcept {
     if (Suspend(scheduler, waiter, deadline)) return true;  // the queue may be gone
     return Leave(scheduler, waiter);
 }

@@ -70,8 +70,14 @@ public:
     bool WaitUntil(TaskScheduler &scheduler,
                    const std::chrono::time_point<OtherClock, Duration> &time,
                    Meanwhile meanwhile = Meanwhile::AnyTask) noexcept {
-        const Clock::time_point deadline = DeadlineAt(scheduler, time);
-        return IsReady() || WaitForCounterUntil(scheduler, &m_pending, deadline, meanwhile);
+        Deadline deadline(scheduler, time);
+        if (IsReady()) return true;
+        do {
+            if (WaitForCounterUntil(scheduler, &m_pending, deadline.Point(), meanwhile))
+                return true;
+            if (Now() < deadline.Point()) return false;  // the wait was refused
+        } while (!deadline.HasPassed());
+        return false;
     }
     template <class Rep, class Period>
     bool WaitFor(TaskScheduler &scheduler, const std::chrono::duration<Rep, Period> &duration,

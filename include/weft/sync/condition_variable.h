@@ -60,7 +60,7 @@ public:
     template <class Lock, class OtherClock, class Duration>
     std::cv_status wait_until(Lock &lock,
                               const std::chrono::time_point<OtherClock, Duration> &time) noexcept {
-        const Clock::time_point deadline = internal::DeadlineAt(m_queue.Scheduler(), time);
+        internal::Deadline deadline(m_queue.Scheduler(), time);
         bool polls = false;
         return WaitUntil(lock, &deadline, polls) ? std::cv_status::no_timeout
                                                  : std::cv_status::timeout;
@@ -75,7 +75,7 @@ public:
     template <class Lock, class OtherClock, class Duration, class Condition>
     bool wait_until(Lock &lock, const std::chrono::time_point<OtherClock, Duration> &time,
                     Condition condition) noexcept(noexcept(condition())) {
-        const Clock::time_point deadline = internal::DeadlineAt(m_queue.Scheduler(), time);
+        internal::Deadline deadline(m_queue.Scheduler(), time);
         for (bool polls = false; !condition();) {
             if (!WaitUntil(lock, &deadline, polls)) return condition();
         }
@@ -91,7 +91,7 @@ private:
     // `polls` is set if a wait of the same call was refused, and reported, before: in a hook, or
     // because the scheduler does not run. Then it polls.
     template <class Lock>
-    bool WaitUntil(Lock &lock, const Clock::time_point *deadline, bool &polls) noexcept {
+    bool WaitUntil(Lock &lock, internal::Deadline *deadline, bool &polls) noexcept {
         internal::Waiter self;
         TaskScheduler &scheduler = m_queue.Scheduler();
         const bool wasRefused = self.polls = polls;
@@ -100,7 +100,7 @@ private:
         // From here on the condition variable may be gone, except for a wait with a deadline.
         if (!inLine && wasRefused) SleepFor(scheduler, std::chrono::microseconds(50));
         const bool notified = inLine ? m_queue.WaitInLine(scheduler, self, deadline)
-                                     : deadline == nullptr || Now() < *deadline;
+                                     : deadline == nullptr || !deadline->HasPassed();
         polls = self.polls;
         lock.lock();
         return notified;

@@ -1,5 +1,8 @@
 // Converts the standard's durations and time points to deadlines on weft::Clock.
 //
+// A wait sleeps by weft::Clock. For a time of another clock, such as std::chrono::system_clock or a
+// clock of yours, it converts what is left, and asks that clock again when it has slept so long.
+//
 // Infinity is a deadline that never comes, and -infinity one that has passed. A NaN is reported
 // (BadOption) and counts as 0: the call does not wait. The functions of weft/time.h take whole
 // numbers only, so the compiler refuses floating-point durations there.
@@ -8,7 +11,9 @@
 #include "weft/report.h"
 #include "weft/time.h"
 
+#include <algorithm>
 #include <chrono>
+#include <type_traits>
 
 namespace weft::internal {
 
@@ -43,15 +48,17 @@ std::chrono::duration<Rep, Period> NumberOf(
 }
 
 /// Converts a time point of another clock to weft::Clock, by what both clocks say now. Returns
-/// time_point::max() if `time` is beyond the range of weft::Clock, and now if `time` has passed.
+/// time_point::max() if `time` is beyond the range of weft::Clock, and time_point() if it has
+/// passed.
 template <class OtherClock, class Duration>
 Clock::time_point DeadlineAt(const std::chrono::time_point<OtherClock, Duration> &time) noexcept {
     const auto now = OtherClock::now();
     const RoughSeconds left =
         RoughSeconds(time.time_since_epoch()) - RoughSeconds(now.time_since_epoch());
-    if (left < std::chrono::seconds(-1)) return Now();
+    if (!(left > std::chrono::seconds(-1))) return Clock::time_point();  // also for a NaN
     if (left >= RoughSeconds(Clock::duration::max() / 2)) return Clock::time_point::max();
-    return DeadlineAfter(time - now);
+    const auto exact = time - now;
+    return exact <= exact.zero() ? Clock::time_point() : DeadlineAfter(exact);
 }
 
 /// Converts the unit and rounds up. A time beyond the range of weft::Clock becomes
@@ -76,5 +83,47 @@ Clock::time_point DeadlineAt(const TaskScheduler &scheduler,
     return DeadlineAt(
         std::chrono::time_point<AnyClock, Duration>(NumberOf(scheduler, time.time_since_epoch())));
 }
+
+/// The deadline of one wait. If it is a time of another clock, that clock decides whether it has
+/// passed: it may run slowly, stand still, or be set back during the wait. Not thread-safe.
+class Deadline {
+public:
+    template <class Rep, class Period>
+    Deadline(const TaskScheduler &scheduler,
+             const std::chrono::duration<Rep, Period> &duration) noexcept
+        : m_point(DeadlineAfter(scheduler, duration)) {}
+    /// `time` must outlive this.
+    template <class AnyClock, class Duration>
+    Deadline(const TaskScheduler &scheduler,
+             const std::chrono::time_point<AnyClock, Duration> &time) noexcept
+        : m_point(DeadlineAt(scheduler, time)) {
+        if constexpr (!std::is_same_v<AnyClock, Clock>) {
+            using Time = std::chrono::time_point<AnyClock, Duration>;
+            m_time = &time;
+            m_ask = [](const void *asked) { return DeadlineAt(*static_cast<const Time *>(asked)); };
+        }
+    }
+
+    /// Returns the time until which the wait sleeps.
+    Clock::time_point Point() const noexcept { return m_point; }
+    /// Returns true if the wait is over. Asks the other clock if Point() has passed; if it says
+    /// that there is time left, Point() is later from then on.
+    bool HasPassed() noexcept {
+        const Clock::time_point now = Now();
+        if (now < m_point) return false;
+        const Clock::time_point later = m_ask != nullptr ? m_ask(m_time) : Clock::time_point();
+        if (later == Clock::time_point()) return true;
+        m_point = std::max(later, now + kLeastSleep);
+        return false;
+    }
+
+private:
+    // A clock that stands still is not asked more often.
+    static constexpr std::chrono::microseconds kLeastSleep{100};
+
+    Clock::time_point m_point;
+    const void *m_time = nullptr;  // the time of another clock
+    Clock::time_point (*m_ask)(const void *) = nullptr;
+};
 
 }  // namespace weft::internal

@@ -60,12 +60,12 @@ public:
     /// Like Wait, but returns false if the time passes first. Thread-safe.
     template <class Rep, class Period>
     bool WaitFor(const std::chrono::duration<Rep, Period> &duration) noexcept {
-        const Clock::time_point deadline = internal::DeadlineAfter(m_queue.Scheduler(), duration);
+        internal::Deadline deadline(m_queue.Scheduler(), duration);
         return Pass(&deadline);
     }
     template <class OtherClock, class Duration>
     bool WaitUntil(const std::chrono::time_point<OtherClock, Duration> &time) noexcept {
-        const Clock::time_point deadline = internal::DeadlineAt(m_queue.Scheduler(), time);
+        internal::Deadline deadline(m_queue.Scheduler(), time);
         return Pass(&deadline);
     }
 
@@ -75,8 +75,8 @@ private:
     /// Returns true if the event is set; an Auto event is reset then. Otherwise `self` is in the
     /// list. It must live until its counter is zero, or until it has left the list.
     bool PassOrLineUp(internal::Waiter &self) noexcept;
-    bool Pass(const Clock::time_point *deadline) noexcept;
-    bool PassInLine(internal::Waiter &self, const Clock::time_point *deadline) noexcept;
+    bool Pass(internal::Deadline *deadline) noexcept;
+    bool PassInLine(internal::Waiter &self, internal::Deadline *deadline) noexcept;
 
     static constexpr uint64_t kSet = uint64_t{1} << internal::WaitQueue::kOwnBits;
     internal::WaitQueue m_queue;
@@ -100,14 +100,14 @@ template <size_t kCount, class Rep, class Period>
 uint32_t WaitForAnyFor(TaskScheduler &scheduler, Event *const (&events)[kCount],
                        const std::chrono::duration<Rep, Period> &duration) noexcept {
     internal::FirstOf::Link links[kCount];
-    const Clock::time_point deadline = internal::DeadlineAfter(scheduler, duration);
+    internal::Deadline deadline(scheduler, duration);
     return internal::FirstOf::Wait(scheduler, kCount, events, links, &deadline);
 }
 template <size_t kCount, class OtherClock, class Duration>
 uint32_t WaitForAnyUntil(TaskScheduler &scheduler, Event *const (&events)[kCount],
                          const std::chrono::time_point<OtherClock, Duration> &time) noexcept {
     internal::FirstOf::Link links[kCount];
-    const Clock::time_point deadline = internal::DeadlineAt(scheduler, time);
+    internal::Deadline deadline(scheduler, time);
     return internal::FirstOf::Wait(scheduler, kCount, events, links, &deadline);
 }
 

@@ -30,7 +30,7 @@ struct FirstOf {
     /// `links`: one for each object.
     template <class Object>
     static uint32_t Wait(TaskScheduler &scheduler, uint32_t count, Object *const *objects,
-                         Link *links, const Clock::time_point *deadline) noexcept;
+                         Link *links, Deadline *deadline) noexcept;
     /// Call it under the lock of the object. Returns the waiter to notify in place of the one in
     /// the list, or null if that one is not to be notified any more.
     static Waiter *Choose(Waiter &inLine) noexcept;
@@ -58,9 +58,9 @@ private:
 };
 
 extern template WEFT_API uint32_t FirstOf::Wait(TaskScheduler &, uint32_t, Event *const *, Link *,
-                                                const Clock::time_point *) noexcept;
+                                                Deadline *) noexcept;
 extern template WEFT_API uint32_t FirstOf::Wait(TaskScheduler &, uint32_t, Semaphore *const *,
-                                                Link *, const Clock::time_point *) noexcept;
+                                                Link *, Deadline *) noexcept;
 
 }  // namespace internal
 

@@ -53,15 +53,15 @@ public:
     /// Like lock, but return false if the time passes first. Thread-safe.
     template <class Rep, class Period>
     bool try_lock_for(const std::chrono::duration<Rep, Period> &duration) noexcept {
-        return LockUntil(internal::DeadlineAfter(m_permit.Scheduler(), duration));
+        return LockUntil({m_permit.Scheduler(), duration});
     }
     template <class OtherClock, class Duration>
     bool try_lock_until(const std::chrono::time_point<OtherClock, Duration> &time) noexcept {
-        return LockUntil(internal::DeadlineAt(m_permit.Scheduler(), time));
+        return LockUntil({m_permit.Scheduler(), time});
     }
 
 private:
-    bool LockUntil(Clock::time_point deadline) noexcept;
+    bool LockUntil(internal::Deadline deadline) noexcept;
     internal::Permits m_permit;
 };
 

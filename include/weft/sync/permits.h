@@ -20,7 +20,7 @@ public:
 
     /// Takes `n` permits, 1 to kMax, and waits until that many are free. Returns false if the
     /// deadline passes first; null means no deadline.
-    bool Acquire(uint32_t n, const Clock::time_point *deadline = nullptr) noexcept;
+    bool Acquire(uint32_t n, Deadline *deadline = nullptr) noexcept;
     /// Takes `n` permits if that needs no waiting. Returns false if fewer are free, or if the first
     /// waiter has been overtaken too often.
     bool TryAcquire(uint32_t n) noexcept;
@@ -30,7 +30,7 @@ public:
 
     /// The same three for a lock: the task that has permits is their holder until it gives them
     /// back (SchedulerOptions::lockHolders). The lock is known by the address of this object.
-    bool Lock(uint32_t n, const Clock::time_point *deadline = nullptr) noexcept;
+    bool Lock(uint32_t n, Deadline *deadline = nullptr) noexcept;
     bool TryLock(uint32_t n) noexcept;
     bool Unlock(uint32_t n, uint32_t most, uint32_t least = 0) noexcept;
 
@@ -47,8 +47,8 @@ public:
     WaitQueue &Queue() noexcept { return m_queue; }
 
 private:
-    bool AcquireInLine(uint32_t n, const Clock::time_point *deadline) noexcept;
-    bool AcquireByPolling(uint32_t n, const Clock::time_point *deadline) noexcept;
+    bool AcquireInLine(uint32_t n, Deadline *deadline) noexcept;
+    bool AcquireByPolling(uint32_t n, Deadline *deadline) noexcept;
     void UnlockAndNotify(uint64_t word) noexcept;
 
     WaitQueue m_queue;

@@ -71,16 +71,16 @@ public:
     /// Like acquire, but returns false if the time passes before a permit is free. Thread-safe.
     template <class Rep, class Period>
     bool try_acquire_for(const std::chrono::duration<Rep, Period> &duration) noexcept {
-        return AcquireUntil(internal::DeadlineAfter(m_permits.Scheduler(), duration));
+        return AcquireUntil({m_permits.Scheduler(), duration});
     }
     template <class OtherClock, class Duration>
     bool try_acquire_until(const std::chrono::time_point<OtherClock, Duration> &time) noexcept {
-        return AcquireUntil(internal::DeadlineAt(m_permits.Scheduler(), time));
+        return AcquireUntil({m_permits.Scheduler(), time});
     }
 
 private:
     friend struct internal::FirstOf;
-    bool AcquireUntil(Clock::time_point deadline) noexcept;
+    bool AcquireUntil(internal::Deadline deadline) noexcept;
     internal::Permits m_permits;
 };
 
@@ -101,14 +101,14 @@ template <size_t kCount, class Rep, class Period>
 uint32_t WaitForAnyFor(TaskScheduler &scheduler, Semaphore *const (&semaphores)[kCount],
                        const std::chrono::duration<Rep, Period> &duration) noexcept {
     internal::FirstOf::Link links[kCount];
-    const Clock::time_point deadline = internal::DeadlineAfter(scheduler, duration);
+    internal::Deadline deadline(scheduler, duration);
     return internal::FirstOf::Wait(scheduler, kCount, semaphores, links, &deadline);
 }
 template <size_t kCount, class OtherClock, class Duration>
 uint32_t WaitForAnyUntil(TaskScheduler &scheduler, Semaphore *const (&semaphores)[kCount],
                          const std::chrono::time_point<OtherClock, Duration> &time) noexcept {
     internal::FirstOf::Link links[kCount];
-    const Clock::time_point deadline = internal::DeadlineAt(scheduler, time);
+    internal::Deadline deadline(scheduler, time);
     return internal::FirstOf::Wait(scheduler, kCount, semaphores, links, &deadline);
 }
 

@@ -54,24 +54,24 @@ public:
     /// Like lock and lock_shared, but return false if the time passes first. Thread-safe.
     template <class Rep, class Period>
     bool try_lock_for(const std::chrono::duration<Rep, Period> &duration) noexcept {
-        return LockUntil(internal::DeadlineAfter(m_permits.Scheduler(), duration));
+        return LockUntil({m_permits.Scheduler(), duration});
     }
     template <class OtherClock, class Duration>
     bool try_lock_until(const std::chrono::time_point<OtherClock, Duration> &time) noexcept {
-        return LockUntil(internal::DeadlineAt(m_permits.Scheduler(), time));
+        return LockUntil({m_permits.Scheduler(), time});
     }
     template <class Rep, class Period>
     bool try_lock_shared_for(const std::chrono::duration<Rep, Period> &duration) noexcept {
-        return LockSharedUntil(internal::DeadlineAfter(m_permits.Scheduler(), duration));
+        return LockSharedUntil({m_permits.Scheduler(), duration});
     }
     template <class OtherClock, class Duration>
     bool try_lock_shared_until(const std::chrono::time_point<OtherClock, Duration> &time) noexcept {
-        return LockSharedUntil(internal::DeadlineAt(m_permits.Scheduler(), time));
+        return LockSharedUntil({m_permits.Scheduler(), time});
     }
 
 private:
-    bool LockUntil(Clock::time_point deadline) noexcept;
-    bool LockSharedUntil(Clock::time_point deadline) noexcept;
+    bool LockUntil(internal::Deadline deadline) noexcept;
+    bool LockSharedUntil(internal::Deadline deadline) noexcept;
     void Unlock(uint32_t permits, uint32_t least, const char *what) noexcept;
     internal::Permits m_permits;
 };

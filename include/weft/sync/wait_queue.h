@@ -4,7 +4,7 @@
 
 #include "weft/counter.h"
 #include "weft/export.h"
-#include "weft/time.h"
+#include "weft/sync/deadline.h"
 
 #include <cstdint>
 
@@ -94,15 +94,13 @@ public:
     /// Waits until the waiter goes on. Returns false if the deadline passes first; null means no
     /// deadline. If Waiter::polls is set, a wait with a deadline returns at once. Accesses the
     /// waiter and the scheduler, but not the queue.
-    static bool Suspend(TaskScheduler &scheduler, Waiter &waiter,
-                        const Clock::time_point *deadline) noexcept;
+    static bool Suspend(TaskScheduler &scheduler, Waiter &waiter, Deadline *deadline) noexcept;
     /// Waits in a list from which the notifier removes the waiters. Returns true if the waiter was
     /// notified, false if the deadline passed first; then it has left the list.
     ///
     /// After the notification the queue may be gone. So this accesses the queue only if the
     /// deadline has passed. The caller must read Scheduler() before it enters the list.
-    bool WaitInLine(TaskScheduler &scheduler, Waiter &waiter,
-                    const Clock::time_point *deadline) noexcept;
+    bool WaitInLine(TaskScheduler &scheduler, Waiter &waiter, Deadline *deadline) noexcept;
     /// Removes the waiter from such a list. Returns true if it was notified before that; then this
     /// waits until the notifier has decremented its counter, which comes soon.
     bool Leave(TaskScheduler &scheduler, Waiter &waiter) noexcept;
