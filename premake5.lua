@@ -166,7 +166,7 @@ end
 local function simulated()
     files { "source/**.cpp" }
     removefiles { "source/topology/**.cpp", "source/io/**.cpp", "source/platform/env_production.cpp", "source/platform/parker*.cpp", "source/platform/thread_*.cpp",
-                  "source/platform/fork_mark_*.cpp", "source/platform/off_cpu_*.cpp", "source/platform/signal_stack_*.cpp" }
+                  "source/platform/fork_mark_*.cpp", "source/platform/cpu_quota_*.cpp", "source/platform/off_cpu_*.cpp", "source/platform/signal_stack_*.cpp" }
     defines { "WEFT_SIMULATOR=1" }
     forceincludes { "tests/simulator/env_simulator.h" }
     includedirs { "include" }

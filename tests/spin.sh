@@ -181,7 +181,7 @@ trace_program() { # mutant
         wait) sources='source/core/counter_waiting.cpp source/platform/memory.cpp' ;;
         deque) sources='source/platform/memory.cpp' ;;
         *) sources=$(cd "$tree" && ls tests/simulator/stack_memory.cpp tests/support/pages_posix.cpp source/*/*.cpp source/*/*/*.cpp | grep -vE \
-            '/platform/(env_production|parker|(parker|thread|fork_mark|off_cpu|signal_stack|stack_memory)_[a-z_]*)\.cpp|_(windows|pthread|emscripten)\.cpp|source/(topology|io)/')
+            '/platform/(env_production|parker|(parker|thread|fork_mark|cpu_quota|off_cpu|signal_stack|stack_memory)_[a-z_]*)\.cpp|_(windows|pthread|emscripten)\.cpp|source/(topology|io)/')
             # Without mutants, one file takes less time. The first line is for the object's name.
             if [ "$form" = --quick ]; then
                 # shellcheck disable=SC2086

@@ -73,7 +73,8 @@ struct SchedulerOptions {
     /// The size of this struct, set by the compiler. Newer libraries can read older structs by it.
     uint32_t structBytes = sizeof(SchedulerOptions);
     /// Number of threads that run tasks, with the caller of Run: 1 to 1024, for Start also 0.
-    /// kAnyWorker = one for each usable CPU.
+    /// kAnyWorker = as the environment variable WEFT_WORKERS says; without it one for each usable
+    /// CPU, or fewer if a container limits the CPU time (include/weft/README.md).
     uint32_t workers = kAnyWorker;
     /// Number of threads that may be attached at the same time (AttachThread), 1 to 1024.
     uint32_t maxAttached = 8;

@@ -297,7 +297,7 @@ public:
     uint64_t CurrentTask() const noexcept;
 
     /// Returns the number of workers that Run or Start uses, without attached threads. If
-    /// SchedulerOptions::workers is kAnyWorker, this is one for each usable CPU.
+    /// SchedulerOptions::workers is kAnyWorker and the scheduler does not run, asks the system.
     uint32_t WorkerCount() const noexcept;
 
     /// Returns the largest number of threads that can run tasks at the same time: the workers, and

@@ -211,7 +211,7 @@ WEFT_API const char *weft_status_name(weft_status status) WEFT_NOTHROW;
 /// include/weft/README.md says for each name how to correct the error. Thread-safe. Needs no run.
 WEFT_API const char *weft_report_name(weft_report_code code) WEFT_NOTHROW;
 
-/// In options: any worker; or, as a number of workers, one for each usable CPU. As a result: none.
+/// In options: any worker; or, as a number of workers, the default. As a result: none.
 #define WEFT_ANY_WORKER UINT32_MAX
 
 /// A point in time that never comes.
@@ -360,7 +360,8 @@ typedef struct weft_options {
     /// size that is larger than that of the library is an error (BAD_OPTION), and so is 0.
     uint32_t structBytes;
     /// Number of threads that run tasks, with the caller of weft_run: 1 to 1024, for weft_start
-    /// also 0. Default: WEFT_ANY_WORKER, one for each usable CPU.
+    /// also 0. Default: WEFT_ANY_WORKER, as the environment variable WEFT_WORKERS says; without it
+    /// one for each usable CPU, or fewer if a container limits the CPU time.
     uint32_t workers;
     /// Receives all reports. Null = weft prints one line to stderr. Default: null.
     weft_report_function onReport;
@@ -727,8 +728,7 @@ WEFT_API uint32_t weft_current_worker(const weft_scheduler *scheduler) WEFT_NOTH
 WEFT_API uint32_t weft_current_fiber(const weft_scheduler *scheduler) WEFT_NOTHROW;
 
 /// Returns the number of workers that a run uses, without attached threads. If
-/// weft_options::workers is WEFT_ANY_WORKER, this is one for each usable CPU. Thread-safe. Needs no
-/// run.
+/// weft_options::workers is WEFT_ANY_WORKER, the call asks the system. Thread-safe. Needs no run.
 WEFT_API uint32_t weft_worker_count(const weft_scheduler *scheduler) WEFT_NOTHROW;
 
 // ---- the whole scheduler

@@ -18,7 +18,7 @@
 //     Thread                      Start(entry, arg, stackBytes), Join()
 //     NameThread(), AddNice(), SetNice(), SetSlice(), SetPreciseSleep()
 //     BindThread(), BindThreadToNth()
-//     UsableCpus(), YieldThread(), NapThread(), ThreadHint(), ThreadNumber()
+//     UsableCpus(), CpuQuota(), YieldThread(), NapThread(), ThreadHint(), ThreadNumber()
 //     ForkMark, ExitCall, AtThreadExit(), CancelAtThreadExit(), SignalStack,
 //     InstallFaultHandler(), RemoveFaultHandler()
 //     Panic(invariant)            does not return

@@ -23,6 +23,10 @@ private:
 /// Returns how many CPUs the affinity mask of this process has, at least 1.
 uint32_t UsableCpus() noexcept;
 
+/// Returns how many CPUs the time quota of the process's container amounts to, rounded up. 0 = it
+/// has none, or none is known.
+uint32_t CpuQuota() noexcept;
+
 /// Gives the calling thread the name "`prefix` `number`", for debuggers and profilers.
 void NameThread(const char *prefix, uint32_t number) noexcept;
 

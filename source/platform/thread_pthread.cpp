@@ -17,6 +17,8 @@ uint32_t UsableCpus() noexcept {
     return count > 0 ? static_cast<uint32_t>(count) : 1;
 }
 
+uint32_t CpuQuota() noexcept { return 0; }
+
 void NameThread(const char *prefix, uint32_t number) noexcept {
     char name[16];
     std::snprintf(name, sizeof name, "%.10s %u", prefix, number);

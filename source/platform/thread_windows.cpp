@@ -70,6 +70,9 @@ uint32_t UsableCpus() noexcept {
     return std::max(count, 1u);
 }
 
+// weft does not read the limits of job objects.
+uint32_t CpuQuota() noexcept { return 0; }
+
 bool BindThread(const uint64_t *mask, uint32_t words) noexcept {
     const GROUP_AFFINITY usable = Usable();
     return usable.Group < words && Bind(usable.Mask & mask[usable.Group]);

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <new>
 
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
@@ -49,6 +50,10 @@ int UsualError(Function function) {
             return ERANGE;
         case Function::FutexWait:
             return 0;
+        case Function::Open:
+            return EMFILE;
+        case Function::Read:
+            return EIO;
         default:
             return ENOMEM;
     }
@@ -255,6 +260,21 @@ void __real___sched_cpufree(cpu_set_t *) noexcept;
 void __wrap___sched_cpufree(cpu_set_t *set) noexcept {
     faults::s_cpuSets.fetch_sub(1);
     __real___sched_cpufree(set);
+}
+
+int __real_open(const char *, int, ...);
+int __wrap_open(const char *path, int flags, ...) {
+    if (MustFail(Function::Open)) return -1;
+    va_list list;
+    va_start(list, flags);
+    const int mode = (flags & O_CREAT) != 0 ? va_arg(list, int) : 0;
+    va_end(list);
+    return __real_open(path, flags, mode);
+}
+
+ssize_t __real_read(int, void *, size_t);
+ssize_t __wrap_read(int file, void *buffer, size_t bytes) {
+    return MustFail(Function::Read) ? -1 : __real_read(file, buffer, bytes);
 }
 
 int __real_setpriority(__priority_which_t, id_t, int) noexcept;

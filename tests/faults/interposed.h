@@ -27,6 +27,8 @@ enum class Function : uint32_t {
     SetAffinity,
     CpuAlloc,
     SetPriority,
+    Open,
+    Read,
     SigAltStack,
     SigAction,
     FutexWait,

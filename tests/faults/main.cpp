@@ -83,6 +83,8 @@ std::vector<Failure> ExceptionCollector() {
         // A worker may also stay where it is, without a report.
         {"sched_setaffinity", BitOf(Function::SetAffinity), {EINVAL, EPERM}, place},
         {"CPU_ALLOC", BitOf(Function::CpuAlloc), {ENOMEM}, place},
+        {"open", BitOf(Function::Open), {EMFILE, ENOENT}, none},
+        {"read", BitOf(Function::Read), {EIO}, none},
         {"setpriority", BitOf(Function::SetPriority), {EACCES, EPERM}, refused},
         {"sigaltstack", BitOf(Function::SigAltStack), {ENOMEM, EPERM}, none},
         {"sigaction", BitOf(Function::SigAction), {EINVAL}, refused},

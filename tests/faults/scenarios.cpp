@@ -562,7 +562,8 @@ const std::vector<Scenario> &Scenarios() {
         {"compact-start", 3, PlaceCompact, StartAndStop, kPlaces, kNotRunning},
         {"explicit", 3, PlaceExplicit, StartAndStop, kPlaces | kMemory, kNotRunning},
         {"any-workers", kAnyWorker, nullptr, Run,
-         BitOf(Function::GetAffinity) | BitOf(Function::CpuAlloc)},
+         BitOf(Function::GetAffinity) | BitOf(Function::CpuAlloc) | BitOf(Function::Open) |
+             BitOf(Function::Read)},
         {"one-of-each", 2, OneOfEach, HostStarted<1>, 0, kPoolReports},
         {"one-of-each-single", 0, OneOfEach, HostStarted<1>, 0,
          kPoolReports | BitOf(ReportCode::NoWorkers)},

@@ -7,7 +7,9 @@
 #include "support/pages.h"
 #include "support/scheduler_run.h"
 #include "support/spin.h"
+#include "support/variable.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <functional>
@@ -258,12 +260,43 @@ TEST_CASE("impossible stack sizes give a status, and nothing leaks", "[lifecycle
     CHECK(test::Mappings() <= mappings + 4);
 }
 
-TEST_CASE("WorkerCount is by default the number of usable CPUs", "[lifecycle]") {
-    CHECK(TaskScheduler().WorkerCount() == env::UsableCpus());
+TEST_CASE("WorkerCount is by default the number of usable CPUs, or the quota if it is smaller",
+          "[lifecycle]") {
+    const uint32_t quota = env::CpuQuota() != 0 ? env::CpuQuota() : env::UsableCpus();
+    const uint32_t expected = std::min(env::UsableCpus(), quota);
+    CHECK(TaskScheduler().WorkerCount() == expected);
     CHECK(TaskScheduler(test::Options(5)).WorkerCount() == 5);
     test::Runner runner(test::Options(kAnyWorker));
     uint32_t inside = 0;
     CHECK(runner.Run([&](TaskScheduler &scheduler) { inside = scheduler.WorkerCount(); }) ==
           Status::Ok);
-    CHECK(inside == env::UsableCpus());
+    CHECK(inside == expected);
+}
+
+TEST_CASE("WEFT_WORKERS in the environment is the default number of workers", "[lifecycle]") {
+    const test::Variable variable("WEFT_WORKERS", "3");
+    CHECK(TaskScheduler().WorkerCount() == 3);
+    CHECK(TaskScheduler(test::Options(5)).WorkerCount() == 5);
+    test::Runner runner(test::Options(kAnyWorker));
+    uint32_t inside = 0;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) { inside = scheduler.WorkerCount(); }) ==
+          Status::Ok);
+    CHECK(inside == 3);
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("report BadOption: WEFT_WORKERS is ignored if it is no number of workers",
+          "[lifecycle]") {
+    const uint32_t expected = TaskScheduler().WorkerCount();
+    for (const char *value : {"0", "1025", "-1", "2x", " 2", "two", "99999999999"}) {
+        const test::Variable variable("WEFT_WORKERS", value);
+        test::Runner runner(test::Options(kAnyWorker));
+        CHECK(runner.scheduler.WorkerCount() == expected);
+        CHECK(runner.Run([](TaskScheduler &) {}) == Status::Ok);
+        CHECK(runner.log.CountOf(ReportCode::BadOption) == 1);
+        CHECK(test::Names(runner.log.First(ReportCode::BadOption).what, "WEFT_WORKERS"));
+        test::Runner other(test::Options(2));  // does not ask for the default
+        CHECK(other.Run([](TaskScheduler &) {}) == Status::Ok);
+        CHECK(other.log.Text() == "");
+    }
 }

@@ -189,6 +189,7 @@ inline void MoveBehindCpu(int32_t, uint32_t) noexcept {}
 inline bool BindThread(const uint64_t *, uint32_t) noexcept { return true; }
 inline bool BindThreadToNth(uint32_t) noexcept { return true; }
 uint32_t UsableCpus() noexcept;
+inline uint32_t CpuQuota() noexcept { return 0; }
 uint32_t ThreadHint() noexcept;
 inline uint32_t ThreadNumber() noexcept { return ThreadHint(); }
 void YieldThread() noexcept;

@@ -257,7 +257,7 @@ Scheduler *NewScheduler(TaskScheduler &taskScheduler, Status &status) noexcept {
     SetDefaults(scheduler->options);
     scheduler->memory = memory;
     scheduler->forkMark.Acquire(&taskScheduler);
-    scheduler->workerCount = EffectiveWorkers(options);
+    scheduler->workerCount = scheduler->options.workers;
     scheduler->slotCount = scheduler->workerCount + options.maxAttached;
     if (options.recorder != nullptr) BeginRecording(*scheduler);
     if (options.stackMeter != nullptr)

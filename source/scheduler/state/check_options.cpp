@@ -9,6 +9,9 @@
 #include "scheduler/state/scheduler.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
 
 namespace weft::internal {
 
@@ -68,16 +71,43 @@ Status CheckGroups(const SchedulerOptions &options, uint32_t workers) noexcept {
     return Status::Ok;
 }
 
+const char *EnvironmentText() noexcept {
+    const char *const text = std::getenv("WEFT_WORKERS");
+    return text != nullptr ? text : "";
+}
+
+// Returns the number of workers that the environment asks for. 0 = none, or it is no valid number.
+uint32_t WorkersOfEnvironment() noexcept {
+    const char *const text = EnvironmentText(), *const end = text + std::strlen(text);
+    uint32_t workers = 0;
+    const auto [rest, error] = std::from_chars(text, end, workers);
+    return error == std::errc() && rest == end && workers <= 1024 ? workers : 0;
+}
+
+uint32_t DefaultWorkers() noexcept {
+    if (const uint32_t wanted = WorkersOfEnvironment(); wanted != 0) return wanted;
+    const uint32_t cpus = env::UsableCpus(), quota = env::CpuQuota();
+    return quota != 0 ? std::min(cpus, quota) : cpus;
+}
+
+// Reports a value of the environment that is no number of workers.
+void CheckEnvironment(const SchedulerOptions &options) noexcept {
+    const char *const text = EnvironmentText();
+    if (*text == 0 || WorkersOfEnvironment() != 0) return;
+    ReportMistake(options, ReportCode::BadOption, "Give 1 to 1024.",
+                  "the environment variable WEFT_WORKERS is '%.40s'; it is ignored", text);
+}
+
 }  // namespace
 
 uint32_t EffectiveWorkers(const SchedulerOptions &options) noexcept {
-    return options.workers == kAnyWorker ? env::UsableCpus() : options.workers;
+    return options.workers == kAnyWorker ? DefaultWorkers() : options.workers;
 }
 
 void SetDefaults(SchedulerOptions &options) noexcept {
-    const uint32_t workers = EffectiveWorkers(options);
-    if (options.smallFibers == 0) options.smallFibers = std::max(128u, 16 * workers);
-    if (options.largeFibers == 0) options.largeFibers = std::max(32u, 2 * workers);
+    options.workers = EffectiveWorkers(options);
+    if (options.smallFibers == 0) options.smallFibers = std::max(128u, 16 * options.workers);
+    if (options.largeFibers == 0) options.largeFibers = std::max(32u, 2 * options.workers);
 }
 
 Status CheckOptions(const SchedulerOptions &options, uint32_t leastWorkers) noexcept {
@@ -150,6 +180,7 @@ Status CheckOptions(const SchedulerOptions &options, uint32_t leastWorkers) noex
                           "order", options.order);
     if (options.idle > IdlePolicy::Sleep)
         return OutOfRange(options, "Give one of IdlePolicy's values.", "idle", options.idle);
+    if (options.workers == kAnyWorker) CheckEnvironment(options);
     return Status::Ok;
 }
 
