@@ -45,7 +45,7 @@ local layers = {
     ["source/c/"]                = { "weft/", "c/" },
     ["source/io/"]               = { "weft/", "platform/env.h", "containers/push_list.h", "io/", "<liburing.h>", "<poll.h>", "<sys/eventfd.h>",
                                      "<sys/socket.h>", "<sys/types.h>", "<unistd.h>" },
-    ["source/topology/"]         = { "weft/options.h", "weft/topology/", "topology/", "<hwloc.h>", "<hwloc/linux.h>", "<unistd.h>" },
+    ["source/topology/"]         = { "weft/options.h", "weft/topology/", "topology/", "<hwloc.h>" },
 }
 
 local function isAllowed(include, layer)

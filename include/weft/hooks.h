@@ -178,13 +178,15 @@ struct TraceHooks {
     }
 };
 
-/// The CPUs that the threads of weft may use. They never use a CPU that the process may not use.
+/// The CPUs that the threads of weft may use. include/weft/README.md says which CPUs are usable.
 struct Affinity {
     /// How the threads are bound to CPUs.
     enum class Kind : uint8_t {
-        None,     ///< Not bound. weft spreads the threads at their start; then the system decides.
+        /// Not bound: each thread may use all usable CPUs, even if its creator is bound. weft
+        /// spreads the threads at their start; then the system decides.
+        None,
         Compact,  ///< Worker i is bound to usable CPU i, modulo the number of usable CPUs.
-        Explicit  ///< Worker i is bound to the CPUs of its mask.
+        Explicit  ///< Worker i is bound to those CPUs of its mask that the system grants.
     };
     Kind kind = Kind::None;
     uint32_t maskWords = 0;  ///< For Explicit: number of 64-bit words in each mask, 1 to 1024.

@@ -59,7 +59,8 @@ struct WorkerGroup {
     uint32_t workers = 0;
     /// Added to SchedulerOptions::threadNice for the group's threads. -20 to 19.
     int32_t nice = 0;
-    /// The CPUs that the group's threads may use: bit 0 of word 0 is CPU 0. Null = as
+    /// The CPUs that the group's threads may use, as far as the system grants them: bit 0 of word 0
+    /// is CPU 0. Null = as
     /// SchedulerOptions::affinity says.
     const uint64_t *cpus = nullptr;
     /// Number of 64-bit words in `cpus`, 1 to 1024.
@@ -174,5 +175,13 @@ struct SchedulerOptions {
     /// grow.
     uint32_t pendingTasks = 0;
 };
+
+namespace internal {
+
+/// Sets the bits of the CPUs that the process may use: bit 0 of word 0 is CPU 0. Returns their
+/// number, or 0 if they are unknown. Linux only.
+WEFT_API uint32_t ReadUsableCpus(uint64_t *mask, uint32_t words) noexcept;
+
+}  // namespace internal
 
 }  // namespace weft

@@ -57,6 +57,9 @@ enum class ReportCode : uint16_t {
     /// attached thread is awake. Reported once a run.
     NoProgress,
     WaitInScope,  ///< A call that waits in a scope of NoSuspend (weft/no_suspend.h).
+    /// There is one worker by default, because the process was given one CPU; the system grants it
+    /// more. Reported once a run.
+    OneCpu,
 };
 
 /// Returns the name of the code in this header, such as "NullTask"; "unknown" for another value.

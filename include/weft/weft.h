@@ -149,14 +149,17 @@ enum {
     WEFT_IDLE_SLEEP = 2  ///< It sleeps at once.
 };
 
-/// How the threads of weft are bound to CPUs. They never use a CPU that the process may not use.
+/// How the threads of weft are bound to CPUs. include/weft/README.md says which CPUs are usable.
 typedef uint8_t weft_affinity;
 enum {
-    /// Not bound. weft spreads the threads at their start; then the system decides.
+    /// Not bound: each thread may use all usable CPUs, even if its creator is bound. weft spreads
+    /// the
+    /// threads at their start; then the system decides.
     WEFT_AFFINITY_NONE = 0,
     /// Worker i is bound to usable CPU i, modulo the number of usable CPUs.
     WEFT_AFFINITY_COMPACT = 1,
-    WEFT_AFFINITY_EXPLICIT = 2  ///< Worker i is bound to the CPUs of its mask.
+    /// Worker i is bound to those CPUs of its mask that the system grants.
+    WEFT_AFFINITY_EXPLICIT = 2
 };
 
 /// The error that a report is about.
@@ -201,7 +204,10 @@ enum {
     /// No task has ended for watchdogMilliseconds, although tasks are pending and a worker or
     /// attached thread is awake. Reported once a run.
     WEFT_REPORT_NO_PROGRESS = 26,
-    WEFT_REPORT_WAIT_IN_SCOPE = 27  ///< Only for objects of the C++ interface.
+    WEFT_REPORT_WAIT_IN_SCOPE = 27,  ///< Only for objects of the C++ interface.
+    /// There is one worker by default, because the process was given one CPU; the system grants it
+    /// more. Reported once a run.
+    WEFT_REPORT_ONE_CPU = 28
 };
 
 /// Returns the name of a status, for example "BadOption", or "unknown". Thread-safe. Needs no run.
@@ -344,8 +350,8 @@ typedef struct weft_worker_group {
     uint32_t workers;
     /// Added to weft_options::threadNice for the group's threads. -20 to 19.
     int32_t nice;
-    /// The CPUs that the group's threads may use: bit 0 of word 0 is CPU 0. Null = as
-    /// weft_options::affinity says.
+    /// The CPUs that the group's threads may use, as far as the system grants them: bit 0 of word 0
+    /// is CPU 0. Null = as weft_options::affinity says.
     const uint64_t *cpus;
     uint32_t cpuWords;  ///< Number of 64-bit words in `cpus`, 1 to 1024.
     /// True: the group runs only tasks that name it. Must be false for the first group.

@@ -4,8 +4,6 @@
 #include "platform/race_finder.h"
 #include "scheduler/api/internal_api.h"
 
-#include <algorithm>
-#include <iterator>
 #include <new>
 
 namespace weft::internal {
@@ -17,10 +15,7 @@ namespace {
 // of that worker. Returns false if the system refuses a nice value that the options ask for.
 bool SetUpThread(const BlockingOptions &options, uint32_t index) noexcept {
     if (options.threadName != nullptr) env::NameThread(options.threadName, index);
-    uint64_t all[1024 / 64];  // the first 1,024 CPUs
-    std::fill(std::begin(all), std::end(all), ~uint64_t{0});
-    // If the system refuses, the thread stays on the CPUs of its creator.
-    env::BindThread(all, static_cast<uint32_t>(std::size(all)));
+    env::UnbindThread();
     return env::SetNice(options.threadNice) || options.threadNice == 0;
 }
 

@@ -99,6 +99,7 @@ static_assert(IsSame<Code>(WEFT_REPORT_MEMORY_LEAKED, ReportCode::MemoryLeaked))
 static_assert(IsSame<Code>(WEFT_REPORT_BROKEN_INVARIANT, ReportCode::BrokenInvariant));
 static_assert(IsSame<Code>(WEFT_REPORT_NO_PROGRESS, ReportCode::NoProgress));
 static_assert(IsSame<Code>(WEFT_REPORT_WAIT_IN_SCOPE, ReportCode::WaitInScope));
+static_assert(IsSame<Code>(WEFT_REPORT_ONE_CPU, ReportCode::OneCpu));
 
 // Without a default, so that the compiler warns if a new value has no name. Then weft.h and the
 // checks above need the value, too.
@@ -182,6 +183,8 @@ const char *NameOf(ReportCode code) noexcept {
             return "NoProgress";
         case ReportCode::WaitInScope:
             return "WaitInScope";
+        case ReportCode::OneCpu:
+            return "OneCpu";
     }
     return "unknown";
 }

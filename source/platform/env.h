@@ -17,8 +17,9 @@
 //                                 most.
 //     Thread                      Start(entry, arg, stackBytes), Join()
 //     NameThread(), AddNice(), SetNice(), SetSlice(), SetPreciseSleep()
-//     BindThread(), BindThreadToNth()
-//     UsableCpus(), CpuQuota(), YieldThread(), NapThread(), ThreadHint(), ThreadNumber()
+//     UnbindThread(), BindThread(), BindThreadToNth()
+//     UsableCpus(), GrantedCpus(), CpuQuota()
+//     YieldThread(), NapThread(), ThreadHint(), ThreadNumber()
 //     ForkMark, ExitCall, AtThreadExit(), CancelAtThreadExit(), SignalStack,
 //     InstallFaultHandler(), RemoveFaultHandler()
 //     Panic(invariant)            does not return

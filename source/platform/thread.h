@@ -20,8 +20,13 @@ private:
     static void *Main(void *self) noexcept;
 };
 
-/// Returns how many CPUs the affinity mask of this process has, at least 1.
+/// Returns how many CPUs this process may use, at least 1: those that it was given when it began,
+/// even if its first thread is bound to fewer of them now.
 uint32_t UsableCpus() noexcept;
+
+/// Returns how many CPUs the system grants to a thread of this process that asks for all of them,
+/// or 0 if that is unknown.
+uint32_t GrantedCpus() noexcept;
 
 /// Returns how many CPUs the time quota of the process's container amounts to, rounded up. 0 = it
 /// has none, or none is known.
@@ -46,9 +51,13 @@ void SetSlice(uint32_t microseconds) noexcept;
 /// other deadlines nearby.
 void SetPreciseSleep() noexcept;
 
-/// BindThread lets the calling thread run on those CPUs of `mask` that the process may use.
-/// BindThreadToNth lets it run on the n-th CPU of the process, modulo their number. Return false if
-/// there is no such CPU or the system refuses.
+/// Lets the calling thread run on all CPUs that the process may use, whatever it has inherited from
+/// its creator. Without effect if the system refuses.
+void UnbindThread() noexcept;
+
+/// BindThread lets the calling thread run on those CPUs of `mask` that the system grants, also if
+/// they are not among the CPUs that the process was given. BindThreadToNth lets it run on the n-th
+/// usable CPU, modulo their number. Return false if there is no such CPU or the system refuses.
 bool BindThread(const uint64_t *mask, uint32_t words) noexcept;
 bool BindThreadToNth(uint32_t n) noexcept;
 
@@ -57,7 +66,7 @@ int32_t CurrentCpu() noexcept;
 
 /// Moves the calling thread to the n-th CPU after `cpu`. Counts only CPUs that the thread may use,
 /// and continues with the first one after the last. Afterwards the thread may use the same CPUs as
-/// before. Has no effect if `cpu` is -1, or on a machine with more than 1,024 CPUs.
+/// before. Has no effect if `cpu` is -1.
 void MoveBehindCpu(int32_t cpu, uint32_t n) noexcept;
 
 /// Gives up the rest of the calling thread's time slice.

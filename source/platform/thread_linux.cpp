@@ -1,7 +1,11 @@
 // CPUs, priorities and time slices of threads, with the calls of Linux.
 #include "platform/thread.h"
 
+#include "weft/options.h"
+
+#include <algorithm>
 #include <cstdio>
+#include <cstring>
 
 #include <pthread.h>
 #include <sched.h>
@@ -14,78 +18,114 @@ namespace weft::env {
 
 namespace {
 
-// A set of CPUs, of any size.
+// A set of CPUs.
 class CpuSet {
 public:
-    explicit CpuSet(size_t cpus) noexcept
-        : m_set(CPU_ALLOC(cpus)), m_bytes(m_set != nullptr ? CPU_ALLOC_SIZE(cpus) : 0) {
-        if (m_set != nullptr) CPU_ZERO_S(m_bytes, m_set);
-    }
-    ~CpuSet() {
-        if (m_set != nullptr) CPU_FREE(m_set);
-    }
-    CpuSet(const CpuSet &) = delete;
-    CpuSet &operator=(const CpuSet &) = delete;
+    static constexpr size_t kMost = 8192;  // the most that Linux can have
 
-    // Reads the CPUs that the process may use, not only the calling thread. Returns false if the
-    // set is smaller than the kernel's set.
-    bool ReadUsable() noexcept {
-        return m_set != nullptr && sched_getaffinity(getpid(), m_bytes, m_set) == 0;
+    CpuSet() noexcept { CPU_ZERO_S(sizeof m_set, m_set); }
+
+    bool Has(size_t cpu) const noexcept { return CPU_ISSET_S(cpu, sizeof m_set, m_set); }
+    void Add(size_t cpu) noexcept { CPU_SET_S(cpu, sizeof m_set, m_set); }
+    void Add(const CpuSet &more) noexcept { CPU_OR_S(sizeof m_set, m_set, m_set, more.m_set); }
+    void AddAll() noexcept { std::memset(m_set, 0xff, sizeof m_set); }
+    uint32_t Count() const noexcept {
+        return static_cast<uint32_t>(CPU_COUNT_S(sizeof m_set, m_set));
     }
-    // Lets the calling thread run on the CPUs of the set, if it is not empty.
-    bool Apply() const noexcept {
-        return m_set != nullptr && Count() > 0 && sched_setaffinity(0, m_bytes, m_set) == 0;
+    bool operator==(const CpuSet &other) const noexcept {
+        return CPU_EQUAL_S(sizeof m_set, m_set, other.m_set) != 0;
     }
-    size_t Cpus() const noexcept { return m_bytes * 8; }
-    bool Has(size_t cpu) const noexcept { return CPU_ISSET_S(cpu, m_bytes, m_set); }
-    void Add(size_t cpu) noexcept { CPU_SET_S(cpu, m_bytes, m_set); }
-    int Count() const noexcept { return CPU_COUNT_S(m_bytes, m_set); }
+
+    // Reads the CPUs of a thread; 0 = the calling one.
+    bool Read(pid_t thread) noexcept { return sched_getaffinity(thread, sizeof m_set, m_set) == 0; }
+    // Lets the calling thread run on those CPUs of the set that the system grants. Returns false if
+    // it grants none.
+    bool Apply() const noexcept { return sched_setaffinity(0, sizeof m_set, m_set) == 0; }
+
+    // Removes the CPUs that the system does not grant. Returns false if it does not tell. Only a
+    // thread that asks for CPUs learns which ones it gets, so a short-lived thread does.
+    bool Ask() noexcept {
+        struct Question {
+            CpuSet cpus;
+            bool isAnswered;
+        } question{*this, false};
+        const auto ask = [](void *arg) {
+            Question &its = *static_cast<Question *>(arg);
+            its.isAnswered = its.cpus.Apply() && its.cpus.Read(0);
+        };
+        Thread thread;
+        if (!thread.Start(ask, &question, 64 << 10)) return false;
+        thread.Join();
+        if (question.isAnswered) *this = question.cpus;
+        return question.isAnswered;
+    }
+
+    void CopyTo(uint64_t *mask, uint32_t words) const noexcept {
+        std::memcpy(mask, m_set, std::min(words * sizeof *mask, sizeof m_set));
+    }
 
 private:
-    cpu_set_t *m_set;
-    size_t m_bytes;
+    static_assert(sizeof(cpu_set_t) % sizeof(uint64_t) == 0, "masks of weft have the same layout");
+    cpu_set_t m_set[kMost / CPU_SETSIZE];
 };
 
-// Calls use(usable) with the CPUs of the process. Returns false if they are unknown.
-template <class Use>
-bool WithUsable(Use use) noexcept {
-    for (size_t cpus = 1024; cpus <= 65536; cpus *= 4) {
-        CpuSet usable(cpus);
-        if (usable.ReadUsable() && usable.Count() > 0) return use(usable);
-    }
-    return false;
+CpuSet CpusOf(pid_t thread) noexcept {
+    CpuSet cpus;
+    cpus.Read(thread);
+    return cpus;
+}
+
+// The CPUs that the process was given: those of its first thread when weft was loaded, which is
+// before main. Later the program may bind that thread to some of them.
+const CpuSet s_given = CpusOf(getpid());
+
+// Returns the CPUs that the process has: those that it was given, and those that its first thread
+// has now. The system may grant fewer, if the cpuset of the process has been changed meanwhile.
+CpuSet ProcessCpus() noexcept {
+    CpuSet cpus = CpusOf(getpid());
+    cpus.Add(s_given);
+    return cpus;
+}
+
+// Returns those of them that the system grants.
+CpuSet Usable() noexcept {
+    CpuSet usable = ProcessCpus();
+    const CpuSet now = CpusOf(getpid());
+    // The system grants what the first thread has. Usually nothing has bound it.
+    return usable == now || usable.Ask() ? usable : now;
 }
 
 }  // namespace
 
-uint32_t UsableCpus() noexcept {
-    uint32_t count = 1;
-    WithUsable([&](const CpuSet &usable) {
-        count = static_cast<uint32_t>(usable.Count());
-        return true;
-    });
-    return count;
+uint32_t UsableCpus() noexcept { return std::max(Usable().Count(), 1u); }
+
+uint32_t GrantedCpus() noexcept {
+    CpuSet all;
+    all.AddAll();
+    return all.Ask() ? all.Count() : 0;
+}
+
+void UnbindThread() noexcept {
+    const CpuSet process = ProcessCpus();
+    if (!(CpusOf(0) == process)) process.Apply();
 }
 
 bool BindThread(const uint64_t *mask, uint32_t words) noexcept {
-    return WithUsable([=](const CpuSet &usable) {
-        CpuSet both(usable.Cpus());
-        for (size_t cpu = 0; cpu < usable.Cpus() && cpu < size_t{words} * 64; ++cpu) {
-            if (usable.Has(cpu) && (mask[cpu / 64] >> (cpu % 64) & 1) != 0) both.Add(cpu);
-        }
-        return both.Apply();
-    });
+    // a cpu_set_t has the same layout
+    return sched_setaffinity(0, words * sizeof *mask, reinterpret_cast<const cpu_set_t *>(mask)) ==
+           0;
 }
 
 bool BindThreadToNth(uint32_t n) noexcept {
-    return WithUsable([=](const CpuSet &usable) {
-        uint32_t left = n % static_cast<uint32_t>(usable.Count());
-        size_t cpu = 0;
-        while (!usable.Has(cpu) || left-- != 0) ++cpu;
-        CpuSet one(usable.Cpus());
-        one.Add(cpu);
-        return one.Apply();
-    });
+    UnbindThread();
+    const CpuSet usable = CpusOf(0);
+    if (usable.Count() == 0) return false;
+    uint32_t left = n % usable.Count();
+    size_t cpu = 0;
+    while (!usable.Has(cpu) || left-- != 0) ++cpu;
+    CpuSet one;
+    one.Add(cpu);
+    return one.Apply();
 }
 
 void NameThread(const char *prefix, uint32_t number) noexcept {
@@ -131,16 +171,27 @@ void SetSlice(uint32_t microseconds) noexcept {
 int32_t CurrentCpu() noexcept { return sched_getcpu(); }
 
 void MoveBehindCpu(int32_t cpu, uint32_t n) noexcept {
-    cpu_set_t all;  // of fixed size, to avoid an allocation
-    if (cpu < 0 || sched_getaffinity(0, sizeof all, &all) != 0 || CPU_COUNT(&all) == 0) return;
-    for (size_t next = static_cast<size_t>(cpu); n != 0; cpu = static_cast<int32_t>(next)) {
-        next = (next + 1) % CPU_SETSIZE;
-        if (CPU_ISSET(next, &all)) --n;
+    const CpuSet all = CpusOf(0);
+    if (cpu < 0 || all.Count() == 0) return;
+    size_t at = static_cast<size_t>(cpu);
+    while (n != 0) {
+        at = (at + 1) % CpuSet::kMost;
+        if (all.Has(at)) --n;
     }
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(static_cast<size_t>(cpu), &one);
-    if (sched_setaffinity(0, sizeof one, &one) == 0) sched_setaffinity(0, sizeof all, &all);
+    CpuSet one;
+    one.Add(at);
+    if (one.Apply()) all.Apply();
 }
 
 }  // namespace weft::env
+
+namespace weft::internal {
+
+uint32_t ReadUsableCpus(uint64_t *mask, uint32_t words) noexcept {
+    const env::CpuSet usable = env::Usable();
+    std::fill_n(mask, words, uint64_t{0});
+    usable.CopyTo(mask, words);
+    return usable.Count();
+}
+
+}  // namespace weft::internal

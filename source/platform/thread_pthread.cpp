@@ -17,6 +17,7 @@ uint32_t UsableCpus() noexcept {
     return count > 0 ? static_cast<uint32_t>(count) : 1;
 }
 
+uint32_t GrantedCpus() noexcept { return 0; }
 uint32_t CpuQuota() noexcept { return 0; }
 
 void NameThread(const char *prefix, uint32_t number) noexcept {
@@ -34,6 +35,7 @@ void NameThread(const char *prefix, uint32_t number) noexcept {
 // The caller reports that the system refuses it.
 bool AddNice(int nice) noexcept { return nice == 0; }
 bool SetNice(int nice) noexcept { return nice == 0; }
+void UnbindThread() noexcept {}
 bool BindThread(const uint64_t *, uint32_t) noexcept { return false; }
 bool BindThreadToNth(uint32_t) noexcept { return false; }
 

@@ -70,6 +70,10 @@ uint32_t UsableCpus() noexcept {
     return std::max(count, 1u);
 }
 
+// A process cannot leave its own mask, and a thread begins with it, whatever its creator has.
+uint32_t GrantedCpus() noexcept { return 0; }
+void UnbindThread() noexcept {}
+
 // weft does not read the limits of job objects.
 uint32_t CpuQuota() noexcept { return 0; }
 

@@ -1,8 +1,6 @@
 // Reads the machine with hwloc, and divides its CPUs into parts.
 #include "topology/machine.h"
 
-#include "topology/process_cpus.h"
-
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -87,9 +85,8 @@ private:
         const hwloc_bitmap_t usable = m_usable.Get();
         if (hwloc_bitmap_copy(usable, hwloc_topology_get_allowed_cpuset(m_topology)) != 0)
             return Status::OutOfMemory;
-        if (m_options.source == nullptr && ReadProcessCpus(m_topology, m_scratch.Get()))
-            hwloc_bitmap_and(usable, usable, m_scratch.Get());
         hwloc_bitmap_clr_range(usable, kMaxCpus, -1);
+        if (m_options.source == nullptr) KeepThoseOfProcess(usable);
         ForEach(usable, [&](uint32_t cpu) {
             if (!Asked(cpu)) hwloc_bitmap_clr(usable, cpu);
         });
@@ -102,6 +99,15 @@ private:
         if (m_machine.cpus == nullptr) return Status::OutOfMemory;
         ForEach(usable, [&](uint32_t cpu) { m_machine.cpus[cpu].isUsable = true; });
         return Status::Ok;
+    }
+
+    // Keeps the CPUs that this process may use, on which weft starts its threads.
+    void KeepThoseOfProcess(hwloc_bitmap_t cpus) const noexcept {
+        uint64_t mask[kMaxCpus / 64];
+        if (ReadUsableCpus(mask, kMaxCpus / 64) == 0) return;
+        ForEach(cpus, [&](uint32_t cpu) {
+            if ((mask[cpu / 64] >> (cpu % 64) & 1) == 0) hwloc_bitmap_clr(cpus, cpu);
+        });
     }
 
     template <class Use>

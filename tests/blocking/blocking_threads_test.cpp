@@ -599,4 +599,27 @@ TEST_CASE("blocking threads: they run on all CPUs of the process, not only on th
     CHECK(elsewhere.load() == 0);
 }
 
+TEST_CASE("fault: blocking threads run on all CPUs of the process if its main thread is bound",
+          "[blocking]") {
+    const test::Cpus usable = test::CpusOfThread();
+    const test::ChildResult child = test::RunInChild([&] {
+        if (!test::Restrict({usable[0]})) _exit(1);
+        test::Runner runner(test::Options(2));
+        if (runner.scheduler.Start() != Status::Ok) _exit(2);
+        test::Cpus own;
+        {
+            BlockingCalls calls(runner.scheduler, Threads(1));
+            auto look = [&] { own = test::CpusOfThread(); };
+            BlockingCall call = MakeBlockingCall(look);
+            Counter counter;
+            if (calls.Submit(call, &counter) != Status::Ok) _exit(3);
+            runner.scheduler.WaitForCounter(&counter);
+        }
+        runner.scheduler.Stop();
+        _exit(own == usable ? 0 : 4);
+    });
+    CHECK(child.exited);
+    CHECK(child.code == 0);
+}
+
 #endif

@@ -28,7 +28,7 @@ Plan s_plan;                      // written only while nothing is armed
 Calls *s_calls = nullptr;
 bool s_oldKernel = false;
 
-std::atomic<int64_t> s_allocations{0}, s_attributes{0}, s_cpuSets{0}, s_keys{0};
+std::atomic<int64_t> s_allocations{0}, s_attributes{0}, s_keys{0};
 std::atomic<uint32_t> s_wrongUnmaps{0};
 
 int UsualError(Function function) {
@@ -128,7 +128,7 @@ void SetOldKernel(bool old) { s_oldKernel = old; }
 
 Held HeldNow() {
     return {s_allocations.load(), static_cast<int64_t>(s_mapped.Count()), s_attributes.load(),
-            s_cpuSets.load(), s_keys.load()};
+            s_keys.load()};
 }
 
 uint32_t WrongUnmaps() { return s_wrongUnmaps.load(); }
@@ -247,19 +247,6 @@ int __wrap_sched_getaffinity(pid_t process, size_t bytes, cpu_set_t *set) noexce
 int __real_sched_setaffinity(pid_t, size_t, const cpu_set_t *) noexcept;
 int __wrap_sched_setaffinity(pid_t process, size_t bytes, const cpu_set_t *set) noexcept {
     return MustFail(Function::SetAffinity) ? -1 : __real_sched_setaffinity(process, bytes, set);
-}
-
-cpu_set_t *__real___sched_cpualloc(size_t) noexcept;
-cpu_set_t *__wrap___sched_cpualloc(size_t cpus) noexcept {
-    cpu_set_t *set = MustFail(Function::CpuAlloc) ? nullptr : __real___sched_cpualloc(cpus);
-    if (set != nullptr) faults::s_cpuSets.fetch_add(1);
-    return set;
-}
-
-void __real___sched_cpufree(cpu_set_t *) noexcept;
-void __wrap___sched_cpufree(cpu_set_t *set) noexcept {
-    faults::s_cpuSets.fetch_sub(1);
-    __real___sched_cpufree(set);
 }
 
 int __real_open(const char *, int, ...);

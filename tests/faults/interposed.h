@@ -25,10 +25,9 @@ enum class Function : uint32_t {
     SetSpecific,
     GetAffinity,
     SetAffinity,
-    CpuAlloc,
-    SetPriority,
     Open,
     Read,
+    SetPriority,
     SigAltStack,
     SigAction,
     FutexWait,
@@ -76,12 +75,12 @@ bool HasFailed(Function function);
 /// Whether to behave like Linux before 6.13, whose madvise has no guard pages.
 void SetOldKernel(bool old);
 
-/// What weft holds: the numbers of allocations, mappings, thread attributes and sets of CPUs.
+/// What weft holds: the numbers of allocations, mappings, thread attributes and pthread keys.
 struct Held {
-    int64_t allocations, mappings, attributes, cpuSets, keys;
+    int64_t allocations, mappings, attributes, keys;
     bool operator==(const Held &other) const {
         return allocations == other.allocations && mappings == other.mappings &&
-               attributes == other.attributes && cpuSets == other.cpuSets && keys == other.keys;
+               attributes == other.attributes && keys == other.keys;
     }
 };
 Held HeldNow();

@@ -82,7 +82,6 @@ std::vector<Failure> ExceptionCollector() {
         {"sched_getaffinity", BitOf(Function::GetAffinity), {EINVAL, EPERM}, place},
         // A worker may also stay where it is, without a report.
         {"sched_setaffinity", BitOf(Function::SetAffinity), {EINVAL, EPERM}, place},
-        {"CPU_ALLOC", BitOf(Function::CpuAlloc), {ENOMEM}, place},
         {"open", BitOf(Function::Open), {EMFILE, ENOENT}, none},
         {"read", BitOf(Function::Read), {EIO}, none},
         {"setpriority", BitOf(Function::SetPriority), {EACCES, EPERM}, refused},

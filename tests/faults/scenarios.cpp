@@ -520,9 +520,8 @@ constexpr uint32_t kStacks = BitOf(Function::Mmap) | BitOf(Function::Munmap) |
                              BitOf(Function::MadviseOther);
 constexpr uint32_t kHost = BitOf(Function::HostAllocate) | BitOf(Function::ReserveStacks);
 constexpr uint32_t kPlaces = BitOf(Function::SetName) | BitOf(Function::GetAffinity) |
-                             BitOf(Function::SetAffinity) | BitOf(Function::CpuAlloc) |
-                             BitOf(Function::SetPriority) | BitOf(Function::SigAltStack) |
-                             BitOf(Function::SigAction);
+                             BitOf(Function::SetAffinity) | BitOf(Function::SetPriority) |
+                             BitOf(Function::SigAltStack) | BitOf(Function::SigAction);
 
 }  // namespace
 
@@ -562,8 +561,7 @@ const std::vector<Scenario> &Scenarios() {
         {"compact-start", 3, PlaceCompact, StartAndStop, kPlaces, kNotRunning},
         {"explicit", 3, PlaceExplicit, StartAndStop, kPlaces | kMemory, kNotRunning},
         {"any-workers", kAnyWorker, nullptr, Run,
-         BitOf(Function::GetAffinity) | BitOf(Function::CpuAlloc) | BitOf(Function::Open) |
-             BitOf(Function::Read)},
+         BitOf(Function::GetAffinity) | BitOf(Function::Open) | BitOf(Function::Read)},
         {"one-of-each", 2, OneOfEach, HostStarted<1>, 0, kPoolReports},
         {"one-of-each-single", 0, OneOfEach, HostStarted<1>, 0,
          kPoolReports | BitOf(ReportCode::NoWorkers)},

@@ -153,7 +153,6 @@ void Trial::Run(const Plan *plan, const Expected &expected) {
         leak("allocations", after.held.allocations, before.held.allocations);
         leak("mappings of weft's", after.held.mappings, before.held.mappings);
         leak("thread attributes", after.held.attributes, before.held.attributes);
-        leak("CPU sets", after.held.cpuSets, before.held.cpuSets);
 #if !defined(WEFT_ASAN) && !defined(WEFT_TSAN)
         if (!cold) leak("lines in /proc/self/maps", after.mapsLines, before.mapsLines);
 #endif

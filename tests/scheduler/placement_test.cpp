@@ -7,11 +7,13 @@
 #include "support/spin.h"
 #include "support/threads.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <map>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #if defined(WEFT_LINUX)
@@ -225,32 +227,117 @@ TEST_CASE("report BadOption: a mask without a usable CPU is reported, and the ru
     }
 }
 
-TEST_CASE("placement: threads use only CPUs that the process may use", "[placement]") {
-    const Cpus usable = CpusOfThread();
-    if (usable.size() < 2) return;
-    const uint32_t mine = usable.back();
-    for (Affinity::Kind kind :
-         {Affinity::Kind::None, Affinity::Kind::Compact, Affinity::Kind::Explicit}) {
-        const test::ChildResult child = test::RunInChild([&] {
-            if (!Restrict({mine})) _exit(1);
-            std::vector<uint64_t> masks(3 * 1024, ~uint64_t{0});
-            Places places;
-            SchedulerOptions options = test::Options(3);
-            options.affinity = {kind, 1024, masks.data()};
-            options.onReport = [](const Report &, void *) { _exit(2); };
-            places.AttachTo(options);
-            TaskScheduler scheduler(options);
-            if (scheduler.Run([](TaskScheduler *, void *) {}) != Status::Ok) _exit(3);
-            if (places.of.size() != 2) _exit(4);
-            for (const auto &[worker, place] : places.of) {
-                if (place.cpus != Cpus{mine}) _exit(5);
-            }
-            options.workers = kAnyWorker;
-            if (TaskScheduler(options).WorkerCount() != 1) _exit(6);
-        });
-        CHECK(child.exited);
-        CHECK(child.code == 0);
+namespace {
+
+// How a host gives CPUs to the workers.
+enum class Given : uint8_t { None, Compact, Masks, Groups };
+
+// Two workers, each with its own mask, if the host gives masks.
+struct TwoPlaced {
+    TwoPlaced(Given given, const Cpus &cpus) : masks(2 * words) {
+        for (uint32_t worker = 0; worker < 2; ++worker) {
+            const uint32_t cpu = cpus[worker];
+            masks[worker * words + cpu / 64] |= uint64_t{1} << cpu % 64;
+            groups[worker].workers = 1;
+            groups[worker].cpus = &masks[worker * words];
+            groups[worker].cpuWords = words;
+        }
+        if (given == Given::Compact) options.affinity.kind = Affinity::Kind::Compact;
+        if (given == Given::Masks)
+            options.affinity = {Affinity::Kind::Explicit, words, masks.data()};
+        if (given != Given::Groups) return;
+        options.groups = groups;
+        options.groupCount = 2;
     }
+    static constexpr uint32_t words = 16;
+    SchedulerOptions options = test::Options(2);
+
+private:
+    std::vector<uint64_t> masks;
+    WorkerGroup groups[2];
+};
+
+}  // namespace
+
+TEST_CASE("fault: neither a bound main thread nor a bound caller of Start binds the workers",
+          "[placement]") {
+    const Cpus usable = CpusOfThread();
+    const uint32_t count = TaskScheduler().WorkerCount();
+    if (usable.size() < 2) return;
+    for (const bool isMain : {true, false}) {
+        for (const Given given : {Given::None, Given::Compact, Given::Masks, Given::Groups}) {
+            const auto startBound = [&] {
+                if (!Restrict({usable[0]})) _exit(1);
+                TwoPlaced two(given, usable);
+                two.options.onReport = [](const Report &, void *) { _exit(2); };
+                Places places;
+                places.AttachTo(two.options);
+                TaskScheduler scheduler(two.options);
+                if (scheduler.Start() != Status::Ok) _exit(3);
+                scheduler.Stop();
+                if (places.of.size() != 2) _exit(4);
+                for (const auto &[worker, place] : places.of) {
+                    if (place.cpus != (given == Given::None ? usable : Cpus{usable[worker]}))
+                        _exit(5);
+                }
+                if (CpusOfThread() != Cpus{usable[0]}) _exit(6);  // the caller keeps its CPUs
+                if (TaskScheduler().WorkerCount() != count) _exit(7);
+            };
+            const test::ChildResult child = test::RunInChild([&] {
+                if (isMain) return startBound();
+                std::thread(startBound).join();
+            });
+            INFO((isMain ? "main, " : "another thread, ") << static_cast<int>(given));
+            CHECK(child.exited);
+            CHECK(child.code == 0);
+        }
+    }
+}
+
+// The next test runs it in a process of its own.
+TEST_CASE("placement: workers keep to the CPU on which the process began", "[.][one_cpu]") {
+    const Cpus own = CpusOfThread();
+    if (own.size() != 1) return;
+    const bool isConfined = env::GrantedCpus() > 1;
+    for (const Given given : {Given::None, Given::Compact}) {
+        TwoPlaced two(given, {0, 1});
+        Places places;
+        RunOnce(two.options, places, test::Life::Start);
+        for (const auto &[worker, place] : places.of) CHECK(place.cpus == own);
+    }
+    test::Runner runner(test::Options(kAnyWorker));
+    CHECK(runner.scheduler.WorkerCount() == 1);
+    CHECK(runner.Run([](TaskScheduler &) {}) == Status::Ok);
+    CHECK(runner.log.CountOf(ReportCode::OneCpu) == isConfined);
+    CHECK(runner.log.Count() == isConfined);
+    test::Runner wanted(test::Options(1));
+    CHECK(wanted.Run([](TaskScheduler &) {}) == Status::Ok);
+    CHECK(wanted.log.Text() == "");
+    if (!isConfined) return;
+
+    std::vector<uint64_t> others(2 * 1024, ~uint64_t{0});  // for each worker all CPUs but its own
+    for (const uint32_t worker : {0, 1}) {
+        others[worker * 1024 + own[0] / 64] &= ~(uint64_t{1} << own[0] % 64);
+    }
+    Places places;
+    SchedulerOptions options = test::Options(2);
+    options.affinity = {Affinity::Kind::Explicit, 1024, others.data()};
+    RunOnce(options, places, test::Life::Start);
+    for (const auto &[worker, place] : places.of) {
+        CHECK(!place.cpus.empty());
+        CHECK(std::find(place.cpus.begin(), place.cpus.end(), own[0]) == place.cpus.end());
+    }
+}
+
+TEST_CASE("report OneCpu: a process that began on one CPU has one worker, unless masks give more",
+          "[placement]") {
+    const Cpus usable = CpusOfThread();
+    const test::ChildResult child = test::RunAgain(
+        usable.back(), "placement: workers keep to the CPU on which the process began");
+    INFO(child.output);
+    CHECK(child.exited);
+    CHECK(child.code == 0);
+    CHECK(test::Names(child.output, "in 1 test case"));
 }
 
 TEST_CASE("placement: nice values are added to the caller's", "[placement]") {

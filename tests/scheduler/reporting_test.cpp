@@ -154,6 +154,7 @@ TEST_CASE("reports: each code has the name of its enumerator", "[reporting]") {
         WEFT_NAMED(BrokenInvariant),
         WEFT_NAMED(NoProgress),
         WEFT_NAMED(WaitInScope),
+        WEFT_NAMED(OneCpu),
     };
 #undef WEFT_NAMED
     uint16_t next = 0;

@@ -186,9 +186,11 @@ inline void SetSlice(uint32_t) noexcept {}
 inline void SetPreciseSleep() noexcept {}
 inline int32_t CurrentCpu() noexcept { return -1; }
 inline void MoveBehindCpu(int32_t, uint32_t) noexcept {}
+inline void UnbindThread() noexcept {}
 inline bool BindThread(const uint64_t *, uint32_t) noexcept { return true; }
 inline bool BindThreadToNth(uint32_t) noexcept { return true; }
 uint32_t UsableCpus() noexcept;
+inline uint32_t GrantedCpus() noexcept { return 0; }
 inline uint32_t CpuQuota() noexcept { return 0; }
 uint32_t ThreadHint() noexcept;
 inline uint32_t ThreadNumber() noexcept { return ThreadHint(); }

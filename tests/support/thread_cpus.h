@@ -1,6 +1,8 @@
 // The CPUs that the calling thread may use, and its nice value. Linux only.
 #pragma once
 
+#include "support/child_process.h"
+
 #include <cstdint>
 #include <vector>
 
@@ -31,6 +33,17 @@ inline bool Restrict(const Cpus &cpus) {
     CPU_ZERO_S(bytes, sets.data());
     for (const uint32_t cpu : cpus) CPU_SET_S(cpu, bytes, sets.data());
     return sched_setaffinity(0, bytes, sets.data()) == 0;
+}
+
+/// Runs a test case in a new process that begins on this CPU, as taskset does. It writes what
+/// Catch2 says to ChildResult::output.
+inline ChildResult RunAgain(uint32_t cpu, const char *testCase) {
+    return RunInChild([&] {
+        if (!Restrict({cpu})) _exit(1);
+        dup2(STDERR_FILENO, STDOUT_FILENO);
+        execl("/proc/self/exe", "tests", testCase, nullptr);
+        _exit(2);
+    });
 }
 
 inline int NiceOfThread() { return getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())); }

@@ -401,48 +401,56 @@ TEST_CASE("topology: ApplyTo passes the groups to a scheduler, also after a chan
     CHECK(options.workers == 3);
 }
 
-TEST_CASE("topology: groups have only the CPUs that the process may use", "[topology]") {
-    const Cpus usable = CpusOfThread();  // the CPUs of the main thread, which runs the tests
-    CHECK(Topology(SplitBy::CoreKind).Workers() ==
-          std::min(static_cast<uint32_t>(usable.size()), 1024u));
-    for (const uint32_t cpu : usable) {
+namespace {
+
+Cpus CpusOfMachine() {
+    const Topology machine(SplitBy::NumaNode);
+    CHECK(machine.LastError() == Status::Ok);
+    Cpus cpus;
+    for (uint32_t i = 0; i < machine.GroupCount(); ++i) cpus.merge(CpusOf(machine.Groups()[i]));
+    CHECK(machine.Workers() == std::min(cpus.size(), size_t{1024}));
+    return cpus;
+}
+
+}  // namespace
+
+TEST_CASE("topology: groups have the CPUs of the process, whichever thread is bound",
+          "[topology]") {
+    const Cpus usable = CpusOfThread();
+    CHECK(Text(CpusOfMachine()) == Text(usable));
+    Cpus seen;
+    std::thread([&] {
+        if (Restrict({*usable.begin()})) seen = CpusOfMachine();
+    }).join();
+    CHECK(Text(seen) == Text(usable));
+    for (const uint32_t cpu : usable) {  // this is the main thread
         REQUIRE(Restrict({cpu}));
-        for (const SplitBy by : {SplitBy::CoreKind, SplitBy::Cache, SplitBy::NumaNode}) {
-            const Topology machine(by);
-            CHECK(machine.LastError() == Status::Ok);
-            CHECK(machine.Workers() == 1);
-            CHECK((machine.GroupCount() == 1 && CpusOf(machine.Groups()[0]) == Cpus{cpu}));
-        }
+        CHECK(Text(CpusOfMachine()) == Text(usable));
     }
     REQUIRE(Restrict(usable));
 }
 
-TEST_CASE("topology: the CPUs of the main thread count, not those of other threads", "[topology]") {
-    const Cpus usable = CpusOfThread();
-    Cpus seenByOther, seenBesideOther;
-    const auto all = [] {
-        Cpus cpus;
-        const Topology machine(SplitBy::NumaNode);
-        for (uint32_t i = 0; i < machine.GroupCount(); ++i) cpus.merge(CpusOf(machine.Groups()[i]));
-        return cpus;
-    };
-    std::thread([&] {
-        if (Restrict({*usable.begin()})) seenByOther = all();
-    }).join();
-    CHECK(Text(seenByOther) == Text(usable));
+// The next test runs it in a process of its own.
+TEST_CASE("topology: a process that began on one CPU has one group with that CPU", "[.][one_cpu]") {
+    const Cpus own = CpusOfThread();
+    if (own.size() != 1) return;
+    for (const SplitBy by : {SplitBy::CoreKind, SplitBy::Cache, SplitBy::NumaNode}) {
+        const Topology machine(by);
+        CHECK(machine.LastError() == Status::Ok);
+        CHECK(machine.Workers() == 1);
+        CHECK((machine.GroupCount() == 1 && CpusOf(machine.Groups()[0]) == own));
+    }
+}
 
-    std::atomic<bool> begun{false}, done{false};
-    std::thread wide([&] {
-        begun = true;
-        test::SpinUntil([&] { return done.load(); });
-    });
-    CHECK(test::SpinUntil([&] { return begun.load(); }));
-    CHECK(Restrict({*usable.rbegin()}));
-    seenBesideOther = all();
-    CHECK(Restrict(usable));
-    done = true;
-    wide.join();
-    CHECK(Text(seenBesideOther) == std::to_string(*usable.rbegin()));
+TEST_CASE("topology: groups have only the CPUs that the process was given", "[topology]") {
+    for (const uint32_t cpu : CpusOfThread()) {
+        const test::ChildResult child = test::RunAgain(
+            cpu, "topology: a process that began on one CPU has one group with that CPU");
+        INFO(child.output);
+        CHECK(child.exited);
+        CHECK(child.code == 0);
+        CHECK(test::Names(child.output, "in 1 test case"));
+    }
 }
 
 namespace {

@@ -89,8 +89,8 @@ BlockingCall MakeBlockingCall(F &callable) noexcept {
 /// is blocked after all. The same holds in a forked child process: the threads, and the calls that
 /// were submitted before the fork, belong to the parent, and a counter is refused.
 ///
-/// The threads run on all CPUs that the process may use (of the first 1,024), even if
-/// SchedulerOptions::affinity limits the workers. The nice value of each thread is that of the
+/// The threads run on all CPUs that the process may use, even if SchedulerOptions::affinity limits
+/// the workers. The nice value of each thread is that of the
 /// process (on Linux, of its first thread) plus BlockingOptions::threadNice, whatever
 /// SchedulerOptions::threadNice is. Lowering a nice value needs a privilege, and on Linux a thread
 /// begins with the nice value of the thread whose call it was started for. So if that thread has a

@@ -45,7 +45,7 @@ struct TopologyOptions {
 ///
 /// A group has one worker for each of its CPUs, and its threads keep to these CPUs. The thread that
 /// calls Run counts as the first worker of group 0, and stays where it is. CPUs that the process
-/// may not use are in no group, and groups without CPUs are left out.
+/// may not use are in no group, and groups without CPUs are left out. A CPU quota is ignored.
 ///
 /// A part is one core kind, one cache or one NUMA node. There are at most 8 groups. If the machine
 /// has more parts, each group takes several neighbouring parts. The numbers of parts of two groups
@@ -66,9 +66,7 @@ public:
     /// reads files, and allocates memory without MemoryHooks.
     ///
     /// Call it on a thread that is not a worker. On x86, hwloc binds the calling thread to each CPU
-    /// in turn, and then restores its mask. If you call it on the main thread, do not construct
-    /// another Topology or start a scheduler on another thread meanwhile. Both read the main
-    /// thread's CPU mask, and would see only the CPU that it is bound to at that moment.
+    /// in turn, and then restores its mask.
     explicit Topology(SplitBy by, const TopologyOptions &options = {}) noexcept;
     Topology(const Topology &) = delete;
     Topology &operator=(const Topology &) = delete;

@@ -44,6 +44,7 @@ void SetUpThread(const Worker &worker) noexcept {
     env::SetPreciseSleep();
     if (options.threadSliceMicroseconds != 0) env::SetSlice(options.threadSliceMicroseconds);
     if (group.cpus == nullptr && options.affinity.kind == Affinity::Kind::None) {
+        env::UnbindThread();  // the thread that started the scheduler may be bound
         // Otherwise two threads may begin on one CPU, and the system takes up to 10 ms to move one
         // of them. With Run, worker 0 is the caller itself.
         const bool isRun = worker.scheduler->main.function != nullptr;
@@ -53,7 +54,7 @@ void SetUpThread(const Worker &worker) noexcept {
     if (mask.cpus != nullptr ? !env::BindThread(mask.cpus, mask.words)
                              : !env::BindThreadToNth(worker.index)) {
         ReportMistake(options, ReportCode::BadOption,
-                      "Give masks with a CPU that this process may use.",
+                      "Give masks with a CPU that the system grants to this process.",
                       "SchedulerOptions::affinity, WorkerGroup::cpus: none of the CPUs for worker "
                       "%u may be used",
                       worker.index);

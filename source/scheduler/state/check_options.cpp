@@ -90,12 +90,23 @@ uint32_t DefaultWorkers() noexcept {
     return quota != 0 ? std::min(cpus, quota) : cpus;
 }
 
-// Reports a value of the environment that is no number of workers.
-void CheckEnvironment(const SchedulerOptions &options) noexcept {
-    const char *const text = EnvironmentText();
-    if (*text == 0 || WorkersOfEnvironment() != 0) return;
-    ReportMistake(options, ReportCode::BadOption, "Give 1 to 1024.",
-                  "the environment variable WEFT_WORKERS is '%.40s'; it is ignored", text);
+// Reports a default of the number of workers that the host probably does not want.
+void CheckDefaultWorkers(const SchedulerOptions &options, uint32_t workers) noexcept {
+    if (WorkersOfEnvironment() != 0) return;
+    if (const char *const text = EnvironmentText(); *text != 0) {
+        ReportMistake(options, ReportCode::BadOption, "Give 1 to 1024.",
+                      "the environment variable WEFT_WORKERS is '%.40s'; it is ignored", text);
+    }
+    if (workers != 1 || env::CpuQuota() == 1) return;
+    const uint32_t granted = env::GrantedCpus();
+    if (granted <= 1) return;
+    ReportMistake(options, ReportCode::OneCpu,
+                  "Set `workers` or WEFT_WORKERS to 1 if one is enough. Otherwise bind the main "
+                  "thread after weft is loaded, or give masks (Affinity::Kind::Explicit).",
+                  "SchedulerOptions::workers: the default is one worker, because the process had "
+                  "one CPU when weft was loaded (taskset, or a bound main thread), but the system "
+                  "grants %u",
+                  granted);
 }
 
 }  // namespace
@@ -180,7 +191,7 @@ Status CheckOptions(const SchedulerOptions &options, uint32_t leastWorkers) noex
                           "order", options.order);
     if (options.idle > IdlePolicy::Sleep)
         return OutOfRange(options, "Give one of IdlePolicy's values.", "idle", options.idle);
-    if (options.workers == kAnyWorker) CheckEnvironment(options);
+    if (options.workers == kAnyWorker) CheckDefaultWorkers(options, workers);
     return Status::Ok;
 }
 

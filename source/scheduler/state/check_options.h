@@ -14,8 +14,8 @@ uint32_t EffectiveWorkers(const SchedulerOptions &options) noexcept;
 /// Sets the number of workers, and the options that are 0 and whose default depends on it.
 void SetDefaults(SchedulerOptions &options) noexcept;
 
-/// Returns Ok, or BadOption after a report that names the option. Also reports a value
-/// of WEFT_WORKERS that is ignored. `leastWorkers`: the smallest valid number of workers.
+/// Returns Ok, or BadOption after a report that names the option. Also reports a doubtful default
+/// of the number of workers. `leastWorkers`: the smallest valid number of workers.
 Status CheckOptions(const SchedulerOptions &options, uint32_t leastWorkers) noexcept;
 
 }  // namespace weft::internal

@@ -261,6 +261,7 @@ const char *NameOf(ReportCode code) noexcept {
         WEFT_NAME(BrokenInvariant);
         WEFT_NAME(NoProgress);
         WEFT_NAME(WaitInScope);
+        WEFT_NAME(OneCpu);
     }
 #undef WEFT_NAME
     return "unknown";
