@@ -72,21 +72,22 @@ TEST_CASE("ParallelInvoke: the calling task takes part", "[parallel_invoke]") {
     // Only the caller can run the functions: the other worker is busy.
     test::Runner runner(test::Options(2));
     std::atomic<bool> busy{false}, done{false};
-    bool released = false;
+    bool held = false, released = false;
     uint32_t ran = 0;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         auto hold = [&](TaskScheduler *) {
             busy = true;
             released = test::SpinUntil([&] { return done.load(); });
         };
-        Counter held;
-        scheduler.AddTask(MakeTask(hold), &held);
-        REQUIRE(test::SpinUntil([&] { return busy.load(); }));
+        Counter holds;
+        scheduler.AddTask(MakeTask(hold), &holds);
+        held = test::SpinUntil([&] { return busy.load(); });
         ParallelInvoke(
             scheduler, [&] { ++ran; }, [&] { ++ran; });
         done = true;
-        scheduler.WaitForCounter(&held);
+        scheduler.WaitForCounter(&holds);
     }) == Status::Ok);
+    CHECK(held);
     CHECK(ran == 2);
     CHECK(released);
 }

@@ -133,10 +133,11 @@ TEST_CASE("ExternalWork: while one exists, a run in which all tasks wait is not 
 }
 
 TEST_CASE("idle: no report of waiters while a task still runs", "[idle]") {
-    test::Runner runner(test::Options(2, 16, 2, IdlePolicy::Sleep));
+    const SchedulerOptions options = test::Options(2, 16, 2, IdlePolicy::Sleep);
+    test::Runner runner(options);
     Counter gate(1);
     test::Batch worker(1, [&](TaskScheduler &scheduler, uint32_t) {
-        test::Linger(3000);
+        std::this_thread::sleep_for(std::chrono::milliseconds(4 * options.stallMilliseconds));
         scheduler.DecrementCounter(&gate);
     });
     CHECK(runner.Run([&](TaskScheduler &scheduler) {

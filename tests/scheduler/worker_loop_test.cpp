@@ -239,7 +239,7 @@ TEST_CASE("report OutOfSmallFibers: also while a deadline is pending", "[worker_
 TEST_CASE("report OutOfSmallFibers: not while waiting tasks run others inline", "[worker_loop]") {
     constexpr uint32_t kLeaves = 5000;
     SchedulerOptions options = test::Options(0, 3, 2, IdlePolicy::Sleep);
-    options.stallMilliseconds = 2000;
+    options.stallMilliseconds = 1;
     test::Runner runner(options);
     TaskScheduler &scheduler = runner.scheduler;
     REQUIRE(scheduler.Start() == Status::Ok);
