@@ -65,6 +65,10 @@ double WakeUpTimes(uint32_t sleepers, bool inOneCall);
 void PrintWakeUps();
 /// Returns ideal time / time of a batch with 128 equal tasks for each worker.
 double BatchEfficiency(uint32_t workers, double nanoseconds);
+/// Runs a loop over cheap indices, of which the last `slow` take `slowNs` each. ForOne: ParallelFor
+/// with the grain 1. Returns its time. The unit is the ideal time plus one slow index.
+enum class UnevenLoop : uint8_t { For, ForOne, ForEach, Reduce, Scan, Pipeline };
+double UnevenTime(UnevenLoop loop, uint32_t workers, uint32_t slow, double slowNs);
 /// Checks limits on many cores. Returns false if one is not met.
 bool PrintBounds();
 /// Prints the report of frame_bench for this number of workers.

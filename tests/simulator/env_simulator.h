@@ -101,8 +101,26 @@ private:
     T m_value;
 };
 
+/// The number of uses of all Plain data so far.
+inline uint64_t g_plainUses = 0;
+
 template <class T>
-using Plain = T;
+class Plain {
+public:
+    Plain(T value = T()) noexcept : m_value(value) {}
+    Plain &operator=(T value) noexcept {
+        ++g_plainUses;
+        m_value = value;
+        return *this;
+    }
+    operator T() const noexcept {
+        ++g_plainUses;
+        return m_value;
+    }
+
+private:
+    T m_value;
+};
 
 /// A hint that the caller writes to this cache line next.
 void PrefetchForWrite(const void *address) noexcept;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <vector>
 
 namespace simulator {
 
@@ -488,6 +489,39 @@ void Migrate() {
     Check(done == 3, "a task was lost");
 }
 
+// Tasks wait for all values of a counter below `waiters`. Returns how many operations it takes to
+// lower the counter to zero, one by one: steps, and uses of wait records.
+uint64_t CostOfValues(uint32_t waiters) {
+    uint32_t waiting = 0, done = 0;
+    uint64_t cost = 0;
+    Counter counter(waiters);
+    auto waits = [&](TaskScheduler *scheduler) {
+        const uint32_t value = waiting++;
+        scheduler->WaitForCounter(&counter, value);
+        Check(counter.Value() <= value, "a wait ended too early");
+        ++done;
+    };
+    RunMain(Options(1, waiters + 1, 1), [&](TaskScheduler *scheduler) {
+        const std::vector<Task> tasks(waiters, MakeTask(waits));
+        Counter all;
+        scheduler->AddTasks(waiters, tasks.data(), &all);
+        while (waiting < waiters) scheduler->Yield();
+        const uint64_t before = OwnSteps() + weft::env::g_plainUses;
+        for (uint32_t i = 0; i < waiters; ++i) scheduler->DecrementCounter(&counter);
+        cost = OwnSteps() + weft::env::g_plainUses - before;
+        scheduler->WaitForCounter(&all);
+    });
+    Check(done == waiters, "a task was lost");
+    return cost;
+}
+
+// Each decrement wakes one of n waiters. The cost of all must not grow with the square of n.
+void ValuesCostTheSame() {
+    const uint64_t few = CostOfValues(64), many = CostOfValues(256);
+    Check(many <= 8 * few,
+          "four times as many waiters for values cost more than eight times as much");
+}
+
 }  // namespace
 
 std::vector<Model> WaitModels() {
@@ -514,6 +548,8 @@ std::vector<Model> WaitModels() {
         {"block_meets", "two tasks block their workers until the other one has begun",
          NothingMeets},
         {"migrate", "waits with migrateAfterWait", Migrate},
+        {"wait_values", "[next] a counter falls, and a task waits for each of its values",
+         ValuesCostTheSame, 200},
     };
 }
 
