@@ -25,7 +25,7 @@ struct SteppedClock {
     using period = std::micro;
     using duration = std::chrono::duration<rep, period>;
     using time_point = std::chrono::time_point<SteppedClock>;
-    static constexpr bool is_steady = false;
+    [[maybe_unused]] static constexpr bool is_steady = false;
 
     static time_point now() noexcept {
         return time_point(duration(s_asked.fetch_add(1, std::memory_order_relaxed) / s_slowness));
