@@ -81,18 +81,18 @@ const CpuSet s_given = CpusOf(getpid());
 
 // Returns the CPUs that the process has: those that it was given, and those that its first thread
 // has now. The system may grant fewer, if the cpuset of the process has been changed meanwhile.
-CpuSet ProcessCpus() noexcept {
-    CpuSet cpus = CpusOf(getpid());
-    cpus.Add(s_given);
-    return cpus;
+CpuSet WithGiven(CpuSet ofFirstThread) noexcept {
+    ofFirstThread.Add(s_given);
+    return ofFirstThread;
 }
 
 // Returns those of them that the system grants.
 CpuSet Usable() noexcept {
-    CpuSet usable = ProcessCpus();
     const CpuSet now = CpusOf(getpid());
+    CpuSet usable = WithGiven(now);
     // The system grants what the first thread has. Usually nothing has bound it.
-    return usable == now || usable.Ask() ? usable : now;
+    const bool isBound = now.Count() != 0 && !(usable == now);
+    return isBound && !usable.Ask() ? now : usable;
 }
 
 }  // namespace
@@ -106,7 +106,7 @@ uint32_t GrantedCpus() noexcept {
 }
 
 void UnbindThread() noexcept {
-    const CpuSet process = ProcessCpus();
+    const CpuSet process = WithGiven(CpusOf(getpid()));
     if (!(CpusOf(0) == process)) process.Apply();
 }
 
