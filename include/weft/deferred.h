@@ -108,9 +108,10 @@ inline bool AddTaskAfter(TaskScheduler &scheduler, uint32_t afterCount, const Co
 ///
 /// The task counts as pending at once: the run waits for it, and `counter`, if given, is
 /// incremented now and decremented when the task has finished. So a time that never comes,
-/// Clock::time_point::max(), is an error (BadOption). Tasks with the same time are submitted in the
-/// order of the calls. If one worker runs all of them, they also begin in this order as a rule, but
-/// not always. A task can be late by as much as a wait with a deadline (weft/time.h).
+/// Clock::time_point::max(), is an error (BadOption), and a time in an hour keeps Stop waiting for
+/// an hour; Withdraw and StopFor (weft/time.h) end that. Tasks with the same time are submitted in
+/// the order of the calls. If one worker runs all of them, they also begin in this order as a rule,
+/// but not always. A task can be late by as much as a wait with a deadline (weft/time.h).
 ///
 /// Returns false, after a report, if nothing was submitted: NullTask, BadOption, NotRunning,
 /// RunEnding, InHook, CounterOverflow, WrongScheduler; OutOfMemory if there are more than 262,144
@@ -121,6 +122,10 @@ WEFT_API bool AddTaskAt(TaskScheduler &scheduler, Clock::time_point time, Task t
                         DeferredHandle *handle = nullptr) noexcept;
 
 namespace internal {
+
+/// Like AddTaskAfter, but StopFor does not withdraw the task.
+WEFT_API bool AddKeptTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task,
+                               Counter *counter, const TaskOptions &options) noexcept;
 
 /// Like AddTaskAfter and AddTaskAt, but `counter` counts the new task in place of the calling one,
 /// so its value does not change. For a task that `counter` counts and that ends right after the

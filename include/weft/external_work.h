@@ -46,4 +46,12 @@ private:
     const char *m_name;
 };
 
+namespace internal {
+
+/// Waits for a counter that a call of BlockingCalls, or an operation of AsyncIo, will lower.
+/// Reports then say what the caller waits for.
+WEFT_API void WaitForCall(TaskScheduler &scheduler, Counter &counter, bool isOperation) noexcept;
+
+}  // namespace internal
+
 }  // namespace weft

@@ -131,7 +131,8 @@ struct SchedulerOptions {
     /// Passed to onReport.
     void *user = nullptr;
     /// How long external threads may still submit and wait after Stop was called, or after the main
-    /// task of Run has returned. Then their calls are refused (RunEnding). Up to 60,000.
+    /// task of Run has returned. Then their calls are refused (RunEnding), and EndDelayed names
+    /// what the end waits for. Up to 60,000.
     uint32_t stopGraceMilliseconds = 1000;
     /// A stall (OutOfSmallFibers, OutOfLargeFibers, Stalled) is reported when it has lasted for
     /// this time. 1 to 60,000.

@@ -22,7 +22,7 @@ namespace weft {
 /// Runs a task periodically. Between two runs it holds no fiber. Allocates nothing.
 ///
 /// The scheduler, and what the task refers to, must outlive it. While it has been started and is
-/// not cancelled, it keeps the run from ending.
+/// not cancelled, it keeps the run from ending. StopFor (weft/time.h) cancels it.
 class PeriodicTask {
 public:
     /// Cannot fail. The options may name no group (TaskOptions::taskGroup).
@@ -35,6 +35,7 @@ public:
           m_namesGroup(options.taskGroup != nullptr),
           m_group(scheduler) {
         m_options.taskGroup = &m_group;
+        internal::TaskGroupAccess::SetPeriodic(m_group);
     }
     /// Cancels it, and waits until a run that has begun has ended. The task itself must not destroy
     /// it.

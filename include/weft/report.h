@@ -20,10 +20,11 @@ enum class ReportCode : uint16_t {
     NullCounter,  ///< A null counter where one is needed.
     BadOption,    ///< An option or argument out of its range.
     NotRunning,   ///< A call while the scheduler does not run.
-    /// An external thread submits or waits while the run is ending. Reported once a run.
+    /// An external thread submits or waits while the run is ending; or a task is to wait for a time
+    /// or a counter, and StopFor withdraws such tasks by now. Reported once a run.
     RunEnding,
-    /// The run is to end, but external threads are still in a call, or threads are attached.
-    /// Reported once a run.
+    /// The run is to end, but tasks wait, external threads are in a call, or threads are attached.
+    /// The text names them, and what StopFor has withdrawn. Reported once a run.
     EndDelayed,
     NotAWorker,  ///< A call that only a task or an attached thread may make.
     /// A call that this thread must not make; an unlock of something that is not locked; a second

@@ -69,4 +69,20 @@ WEFT_API void SleepUntil(TaskScheduler &scheduler, Clock::time_point deadline) n
 /// Like SleepUntil, with the deadline `duration` from now.
 WEFT_API void SleepFor(TaskScheduler &scheduler, Clock::duration duration) noexcept;
 
+/// Ends the run as TaskScheduler::Stop does, and after `duration` withdraws the tasks that still
+/// wait for a time or a counter.
+///
+/// A task of AddTaskAt, AddTaskAfter or AddTasksAfter that has not begun by then counts as
+/// withdrawn (see Withdraw in weft/deferred.h): it never runs, and its counter is lowered. A
+/// PeriodicTask is cancelled. From then on such submissions are refused (RunEnding). The report
+/// EndDelayed names what was withdrawn, and what the end still waits for. These are awaited: tasks
+/// that have begun, also while they sleep or wait, because their stacks hold objects; coroutines;
+/// tasks of Semaphore::AddTask, TicketQueue::AddTask and AddTaskWhen, which pass something on;
+/// external and attached threads.
+///
+/// Returns true if all tasks ran, and false if some were withdrawn, or after a report (those of
+/// Stop). A duration that is not above zero withdraws as soon as a worker can. Same threads as
+/// Stop.
+WEFT_API bool StopFor(TaskScheduler &scheduler, Clock::duration duration) noexcept;
+
 }  // namespace weft

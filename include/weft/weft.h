@@ -505,10 +505,19 @@ WEFT_API weft_status weft_run_worker(weft_scheduler *scheduler, uint32_t index) 
 ///
 /// Returns when no task is pending, no other thread waits in a call, and every attached thread has
 /// detached. With weft_options::hostThreads every thread has then left weft_run_worker; and if some
-/// worker has no thread, the caller of weft_stop runs it until the end. Must not be called by a
-/// task or an attached thread (WRONG_THREAD), or in onReport (IN_HOOK). Call it once for each
-/// weft_start (NOT_RUNNING).
+/// worker has no thread, the caller of weft_stop runs it until the end. After stopGraceMilliseconds
+/// the report END_DELAYED names what the end waits for. Must not be called by a task or an attached
+/// thread (WRONG_THREAD), or in onReport (IN_HOOK). Call it once for each weft_start (NOT_RUNNING).
 WEFT_API void weft_stop(weft_scheduler *scheduler) WEFT_NOTHROW;
+
+/// Like weft_stop, but after `nanoseconds` withdraws the tasks that still wait for a time or a
+/// counter.
+///
+/// Tasks of weft_add_task_at and weft_add_task_after that have not begun by then never run, and
+/// their counters are lowered. From then on such submissions are refused (RUN_ENDING). The report
+/// END_DELAYED names what was withdrawn, and what the end still waits for: tasks that have begun
+/// and threads. Returns true if all tasks ran, and false if some were withdrawn, or after a report.
+WEFT_API bool weft_stop_for(weft_scheduler *scheduler, uint64_t nanoseconds) WEFT_NOTHROW;
 
 /// Attaches the calling thread: from now on it runs tasks while it waits or yields.
 ///

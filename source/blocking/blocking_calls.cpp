@@ -53,7 +53,7 @@ void RunForTask(TaskScheduler &scheduler, BlockingThreads &threads, BlockingFunc
     threads.Submit(node);
     // The decrement is the last access of the call's thread to `done`. Its last access to `node`
     // comes before.
-    scheduler.WaitForCounter(&done);
+    WaitForCall(scheduler, done, false);
     race::SawCount(done);
 }
 

@@ -171,6 +171,10 @@ weft_status weft_start(weft_scheduler *scheduler) noexcept {
 
 void weft_stop(weft_scheduler *scheduler) noexcept { scheduler->Stop(); }
 
+bool weft_stop_for(weft_scheduler *scheduler, uint64_t nanoseconds) noexcept {
+    return weft::StopFor(*scheduler, weft::internal::ToTime(nanoseconds).time_since_epoch());
+}
+
 weft_status weft_run_worker(weft_scheduler *scheduler, uint32_t index) noexcept {
     return weft::internal::ToNumber(scheduler->RunWorker(index));
 }

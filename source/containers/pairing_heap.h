@@ -23,6 +23,15 @@ public:
     bool IsEmpty() const noexcept { return m_top == nullptr; }
     Item &Top() noexcept { return *static_cast<Item *>(m_top); }
 
+    /// Returns an item for which isWanted(item) returns true, or null. Asks for an item
+    /// before its children. Takes time in proportion to the number of items.
+    template <class IsWanted>
+    Item *Find(IsWanted isWanted) noexcept {
+        HeapLinks *at = m_top;
+        while (at != nullptr && !isWanted(*static_cast<Item *>(at))) at = After(at);
+        return static_cast<Item *>(at);
+    }
+
     /// Adds an item. The heap uses the links in the item until Remove.
     void Push(Item &item) noexcept {
         static_cast<HeapLinks &>(item) = {};
@@ -55,6 +64,17 @@ private:
         if (b->next != nullptr) b->next->previous = b;
         a->child = b;
         return a;
+    }
+
+    // Returns the next item of Find: the first child, or else the next sibling of the item or of
+    // the nearest one above it that has one.
+    static HeapLinks *After(HeapLinks *at) noexcept {
+        if (at->child != nullptr) return at->child;
+        while (at != nullptr && at->next == nullptr) {
+            while (at->previous != nullptr && at->previous->child != at) at = at->previous;
+            at = at->previous;
+        }
+        return at != nullptr ? at->next : nullptr;
     }
 
     // Detaches an item from its siblings and its parent.

@@ -11,11 +11,15 @@
 
 namespace weft::internal {
 
+/// What a deadline is for, for those who look for timers of a kind. `owner` depends on it.
+enum class TimerKind : uint8_t { Other, Task, Batch, Sleep, Wait };
+
 /// The call that is made once when a deadline is due.
 struct Expiry {
     // `context` comes from the caller of TakeDue
     void (*call)(void *context, void *owner) = nullptr;
     void *owner = nullptr;
+    TimerKind kind = TimerKind::Other;
 };
 
 /// A deadline. Its owner provides the memory, which must last until the timer was cleared or taken.
@@ -67,6 +71,30 @@ public:
         }
         Note();  // also if none is due after all: this renews the estimate in ticks
         return due;
+    }
+
+    /// Removes a timer for which isWanted(timer) returns true, and returns it; null if there is
+    /// none. isWanted is called under the lock, so it must not call this object.
+    template <class IsWanted>
+    Timer *TakeIf(IsWanted isWanted) noexcept {
+        const SpinLock::Held held(m_lock);
+        Timer *const timer = m_heap.Find(isWanted);
+        if (timer == nullptr) return nullptr;
+        Remove(*timer);
+        Note();
+        return timer;
+    }
+    /// Calls look(timer) for each timer, under the lock.
+    template <class Look>
+    void ForEach(Look look) noexcept {
+        const SpinLock::Held held(m_lock);
+        m_heap.Find([&](const Timer &timer) { return look(timer), false; });
+    }
+
+    /// Returns true if no other timer is set.
+    bool IsOnly(const Timer &timer) noexcept {
+        const SpinLock::Held held(m_lock);
+        return timer.isSet && &m_heap.Top() == &timer && timer.child == nullptr;
     }
 
     /// Returns the earliest deadline, or kNever. seq_cst: the caller has announced before that it

@@ -97,7 +97,7 @@ int64_t AsyncIo::Run(const IoOperation &operation) noexcept {
     if (Submit(copy, &done) != Status::Ok) return CallFor(operation.m_node);
     // The decrement is the last access of the other thread to `done`. Its last access to `copy`
     // comes before.
-    m_scheduler.WaitForCounter(&done);
+    WaitForCall(m_scheduler, done, true);
     return copy.Result();
 }
 

@@ -44,7 +44,7 @@ bool QueuedTask::Submit(TaskScheduler &scheduler, bool waits, const Task &task, 
         list.Wake(scheduler);
     }
     // If it returns true, the task may have run, and this object may be gone.
-    return AddTaskAfter(scheduler, &m_waiter.counter, 0, task, counter, options);
+    return AddKeptTaskAfter(scheduler, &m_waiter.counter, 0, task, counter, options);
 }
 
 void QueuedTask::GiveUp() noexcept {

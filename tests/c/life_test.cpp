@@ -44,6 +44,28 @@ TEST_CASE("C: a scheduler runs, starts, stops, and is destroyed while it runs", 
     weft_destroy(nullptr);
 }
 
+TEST_CASE("C: weft_stop_for withdraws tasks that wait, and awaits the others", "[c][stop]") {
+    weft_options options = test::OptionsOfC(2);
+    test::LogOfC log;
+    log.AttachTo(options);
+    weft_scheduler *const scheduler = weft_create(&options);
+    REQUIRE(scheduler != nullptr);
+    std::atomic<uint32_t> count{0};
+    CHECK_FALSE(weft_stop_for(scheduler, 0));
+    CHECK(log.IsOnly(WEFT_REPORT_NOT_RUNNING));
+    CHECK(weft_start(scheduler) == WEFT_STATUS_OK);
+    weft_add_task(scheduler, test::Count, &count, nullptr, nullptr);
+    CHECK(weft_stop_for(scheduler, WEFT_NEVER));
+    CHECK(count.load() == 1);
+    CHECK(weft_start(scheduler) == WEFT_STATUS_OK);
+    CHECK(weft_add_task_at(scheduler, weft_now() + 3'600'000'000'000, test::Count, &count, nullptr,
+                           nullptr));
+    CHECK_FALSE(weft_stop_for(scheduler, 0));
+    CHECK(count.load() == 1);
+    CHECK(log.entries.size() == 2);
+    weft_destroy(scheduler);
+}
+
 TEST_CASE("C: without options, weft_run gives the main task a large stack and a name", "[c]") {
     test::TraceLog trace;
     weft::SchedulerOptions options = test::Options(1);

@@ -53,6 +53,13 @@ TEST_CASE("pairing heap: the least item is on top after any Push and Remove", "[
             const Item *expected = least();
             if (heap.IsEmpty() != (expected == nullptr)) ++wrong;
             if (expected != nullptr && &heap.Top() != expected) ++wrong;
+            // Find asks for each item once, and returns the one that is wanted.
+            std::vector<const Item *> asked;
+            heap.Find([&](const Item &its) { return asked.push_back(&its), false; });
+            for (const Item &its : items)
+                wrong += std::count(asked.begin(), asked.end(), &its) != (its.inside ? 1 : 0);
+            const auto isItem = [&](const Item &its) { return &its == &item; };
+            wrong += heap.Find(isItem) != (item.inside ? &item : nullptr);
         }
         CHECK(wrong == 0);
     }

@@ -89,6 +89,30 @@ TEST_CASE("timers: MayBeDue is true after the ticks were reset", "[timers]") {
     CHECK(timers.Clear(timer));
 }
 
+TEST_CASE("timers: TakeIf removes a timer of a kind, and the next deadline is right", "[timers]") {
+    Timers timers;
+    Timer timer[4];
+    const TimerKind kinds[4] = {TimerKind::Task, TimerKind::Sleep, TimerKind::Task,
+                                TimerKind::Wait};
+    const auto isTask = [](const Timer &its) { return its.expiry.kind == TimerKind::Task; };
+    CHECK(timers.TakeIf(isTask) == nullptr);
+    for (uint32_t i = 0; i < 4; ++i) timers.Set(timer[i], 10 * i + 10, {Count, nullptr, kinds[i]});
+    CHECK(timers.TakeIf(isTask) == &timer[0]);
+    CHECK(timers.Next() == 20);
+    CHECK(timers.TakeIf(isTask) == &timer[2]);
+    CHECK(timers.TakeIf(isTask) == nullptr);
+    CHECK_FALSE(timers.Clear(timer[2]));
+    uint64_t sum = 0;
+    timers.ForEach([&](const Timer &its) { sum += its.deadline; });
+    CHECK(sum == 20 + 40);
+    CHECK_FALSE(timers.IsOnly(timer[1]));
+    CHECK(timers.Clear(timer[1]));
+    CHECK(timers.IsOnly(timer[3]));
+    CHECK_FALSE(timers.IsOnly(timer[1]));
+    CHECK(timers.Clear(timer[3]));
+    CHECK_FALSE(timers.IsOnly(timer[3]));
+}
+
 TEST_CASE("timers: with several threads each timer either expires or is cleared", "[timers]") {
     Timers timers;
     std::atomic<uint32_t> told{0};

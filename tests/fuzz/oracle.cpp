@@ -52,7 +52,8 @@ void Oracle::OnReport(const Report &report, void *user) {
         case ReportCode::FloatingPointState:
             self.m_bent.fetch_add(1);
             break;
-        case ReportCode::Stalled:  // a thread will end these waits
+        case ReportCode::Stalled:     // a thread will end these waits
+        case ReportCode::EndDelayed:  // the threads had no processor for a second
             break;
         case ReportCode::NoWorkers:
             Require(self.mayLackWorkers.load(), report.what);

@@ -130,7 +130,11 @@ void World::Live(Bytes bytes) {
         if (attaches) Require(scheduler->AttachThread() == Status::Ok, "AttachThread");
         Host(bytes, attaches ? Caller::Attached : Caller::External);
         if (attaches) scheduler->DetachThread();
-        scheduler->Stop();
+        if (bytes.Below(2) == 0) {
+            scheduler->Stop();
+        } else {
+            Require(StopFor(*scheduler, std::chrono::hours(1)), "StopFor has withdrawn a task");
+        }
     }
     for (std::thread &thread : m_threads) thread.join();
     m_threads.clear();

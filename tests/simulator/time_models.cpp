@@ -322,6 +322,55 @@ void DeferredBatch() {
     Counters::Kill(after[0]);
 }
 
+// StopFor withdraws tasks that wait for a time or a counter, while others lower that counter and
+// the timers expire. Each task runs once, or is withdrawn. Their counter becomes zero, and StopFor
+// tells whether all have run.
+void StopForWithdraws() {
+    Counters counters;
+    Counter *const after = counters.New(1), *const done = counters.New(0);
+    uint32_t ran = 0, submitted = 0;
+    auto task = [&](TaskScheduler *) { ++ran; };
+    const Task both[2] = {MakeTask(task), MakeTask(task)};
+    SchedulerOptions options = Options(Random(3), 4, 1);
+    options.stopGraceMilliseconds = Random(2);
+    options.onReport = OnlyThese<ReportCode::EndDelayed, ReportCode::RunEnding, ReportCode::Stalled,
+                                 ReportCode::NotRunning>;  // the thread may come too late
+    TaskScheduler scheduler(options);
+    const auto submit = [&](TaskScheduler &to) {
+        DeferredHandle handle;
+        submitted += AddTaskAfter(to, after, 0, both[0], done);
+        submitted += AddTasksAfter(to, after, 0, 2, both, done) ? 2 : 0;
+        submitted += AddTaskAt(to, Now() + Some(), both[0], done);
+        submitted += AddTaskAt(to, Now() + Some(), both[0], done, {}, &handle);
+    };
+    auto later = [&](TaskScheduler *running) {
+        SleepFor(*running, Some());
+        submit(*running);
+    };
+    const bool isLowered = Random(3) != 0;
+    auto lower = [&](TaskScheduler *running) {
+        SleepFor(*running, Some());
+        running->DecrementCounter(after);
+    };
+    HostThread thread([&] { lower(&scheduler); });
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    const bool byThread = isLowered && Random(2) != 0;
+    if (byThread) thread.Start();
+    if (isLowered && !byThread) scheduler.AddTask(MakeTask(lower));
+    submit(scheduler);
+    if (Random(2) != 0) scheduler.AddTask(MakeTask(later));
+    bool all = true;
+    if (isLowered && Random(4) == 0) {
+        scheduler.Stop();  // EndDelayed names the tasks while they are submitted
+    } else {
+        all = StopFor(scheduler, Some());
+    }
+    if (byThread) thread.Join();
+    Check(ran <= submitted && all == (ran == submitted), "a task was lost, or ran twice");
+    Check(done->IsZero(), "a counter was not lowered");
+    Counters::Kill(done);
+}
+
 // A task sets a deadline while the other worker falls asleep, and then blocks its own worker until
 // the deadline has been processed. The other worker must process it.
 void TimedBusy() {
@@ -405,6 +454,8 @@ std::vector<Model> TimeModels() {
         {"deferred", "deferred tasks after a counter or at a time", Deferred},
         {"deferred_batch", "a batch after two counters, of which one is then destroyed",
          DeferredBatch, 2},
+        {"stop_for", "StopFor withdraws tasks, while others lower the counter that they wait for",
+         StopForWithdraws, 2},
         {"deadline_attached", "an attached thread handles deadlines", DeadlineAttached, 2},
     };
 }

@@ -1,6 +1,7 @@
 // The work that the soak does with one TaskScheduler, and the checks after each run.
 #include "soak/instance.h"
 #include "support/low_groups.h"
+#include "weft/time.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -118,7 +119,8 @@ bool Instance::IsCounted(const TraceEvent &event) {
 
 void Instance::Report(const weft::Report &report, void *user) {
     Instance &self = *static_cast<Instance *>(user);
-    if (report.code == ReportCode::Stalled) return;  // a thread will lower these counters
+    // A thread will lower these counters. It may not have had a processor for a second.
+    if (report.code == ReportCode::Stalled || report.code == ReportCode::EndDelayed) return;
     if (report.code == ReportCode::TaskThrew) {
         self.m_threw.fetch_add(1);
         return;
@@ -155,7 +157,8 @@ void Instance::LiveAfterStart(TaskScheduler &scheduler) {
     if (attaches && scheduler.AttachThread() != Status::Ok) m_figures.Fail("AttachThread failed");
     Work(scheduler, 0, attaches ? 1 : 0);
     if (attaches) scheduler.DetachThread();
-    scheduler.Stop();
+    if (m_random.OneIn(2)) return scheduler.Stop();
+    if (!StopFor(scheduler, std::chrono::hours(1))) m_figures.Fail("StopFor has withdrawn tasks");
 }
 
 // Called by the main task, an attached thread or an external thread.

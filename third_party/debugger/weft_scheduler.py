@@ -321,6 +321,8 @@ class Scheduler:
                     else:
                         index = owner & ~f['owner.task']
                         block = self._pool_item('singles', index, f['block.size'])
+                        if self.memory.u8(block + f['block.deferral']) == f['block.withdrawn']:
+                            continue
                         count = 1
                     task = self._block_task(block, 'deferred', count, (counter, target))
                 except Unreadable:

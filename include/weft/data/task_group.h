@@ -141,6 +141,7 @@ private:
     TaskGroup **m_link = nullptr;  // the pointer that points to this group
     uint32_t m_visitors = 0;       // calls of Cancel that use this group
     WEFT_ATOMIC<bool> m_isLocked{false};
+    bool m_isPeriodic = false;  // it belongs to a PeriodicTask; set before it is shared
 };
 
 namespace internal {
@@ -167,6 +168,9 @@ struct TaskGroupAccess {
     }
     /// Cancels a group that no other thread knows.
     static void CancelNew(TaskGroup &group) noexcept;
+    /// Marks the group of a PeriodicTask.
+    static void SetPeriodic(TaskGroup &group) noexcept { group.m_isPeriodic = true; }
+    static bool IsPeriodic(const TaskGroup &group) noexcept { return group.m_isPeriodic; }
     /// Keeps the exception, and cancels the group.
     static void Fail(TaskGroup &group, std::exception_ptr error) noexcept {
         group.m_exceptions.Keep(static_cast<std::exception_ptr &&>(error));

@@ -23,15 +23,16 @@ void Free(Scheduler &scheduler, const Worker *worker, ClosureBlock *block) noexc
     scheduler.closures.GiveBack(block->index, CacheOf(worker));
 }
 
+// StopFor must not withdraw the task: it would leave a Result without a value (weft/data/result.h).
 WEFT_NOINLINE bool Defer(Scheduler &scheduler, Worker *worker, uint32_t afterCount,
                          const CounterTarget *after, const Task &task, Counter *counter,
                          const TaskOptions &options) noexcept {
     if (afterCount == 1 && options.taskGroup == nullptr) {
         return SubmitAfter(scheduler, worker, *after->counter, after->value, task,
-                           {counter, Unit::New}, options);
+                           {counter, Unit::Kept}, options);
     }
     return SubmitBatchAfter(scheduler, worker, afterCount, after, 1, &task, counter, options,
-                            nullptr);
+                            nullptr, Unit::Kept);
 }
 
 }  // namespace

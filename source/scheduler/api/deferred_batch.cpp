@@ -1,5 +1,6 @@
 // AddTasksAfter and Withdraw: they check the arguments, and call functions of wait/deferred.h.
 #include "scheduler/api/internal_api.h"
+#include "scheduler/run/ending.h"
 #include "scheduler/wait/deferred.h"
 #include "weft/deferred.h"
 
@@ -16,6 +17,7 @@ bool AddTasksAfter(TaskScheduler &scheduler, uint32_t afterCount, const CounterT
     const Caller caller(scheduler, "AddTasksAfter");
     return caller.MaySubmit() &&
            AreTasks(*caller.Running(), count, tasks, options, "AddTasksAfter") &&
+           MayDefer(*caller.Running(), options, "AddTasksAfter") &&
            SubmitBatchAfter(*caller.Running(), caller.TheWorker(), afterCount, after, count, tasks,
                             counter, options, handle);
 }

@@ -1,6 +1,7 @@
 // Counts the ExternalWork of a scheduler. While the count is not zero, no stall is reported.
 #include "weft/external_work.h"
 
+#include "scheduler/api/api_checks.h"
 #include "scheduler/state/entry_gate.h"
 
 namespace weft {
@@ -31,6 +32,16 @@ void ExternalWork::Begin(TaskScheduler &scheduler, const char *name) noexcept {
 void ExternalWork::End(TaskScheduler &scheduler, const char *name) noexcept {
     if (name != nullptr) ReplaceName(scheduler, name, nullptr);
     EntryGate::StateOf(scheduler).outside.fetch_sub(1, kRelease);
+}
+
+// relaxed, both: for reports
+void internal::WaitForCall(TaskScheduler &scheduler, Counter &counter, bool isOperation) noexcept {
+    const Worker *const worker = WorkerOf(scheduler);
+    Fiber *const self = worker != nullptr ? worker->current : nullptr;
+    if (self != nullptr)
+        self->waitKind.store(isOperation ? WaitKind::Operation : WaitKind::Call, kRelaxed);
+    scheduler.WaitForCounter(&counter);
+    if (self != nullptr) self->waitKind.store(WaitKind::Counter, kRelaxed);
 }
 
 }  // namespace weft

@@ -7,6 +7,7 @@
 #include "scheduler/api/api_checks.h"
 #include "scheduler/api/by_caller.h"
 #include "scheduler/api/internal_api.h"
+#include "scheduler/run/ending.h"
 #include "scheduler/submit/timing.h"
 #include "scheduler/wait/deferred.h"
 #include "scheduler/wait/external.h"
@@ -18,15 +19,6 @@ namespace weft {
 using namespace internal;
 
 namespace {
-
-// Converts a point in time to ns of env::Now(). A time before the beginning of the clock has
-// passed. The last one never comes.
-uint64_t NanosecondsOf(Clock::time_point time) noexcept {
-    if (time == Clock::time_point::max()) return Timers::kNever;
-    using std::chrono::nanoseconds;
-    const auto count = std::chrono::duration_cast<nanoseconds>(time.time_since_epoch()).count();
-    return count > 0 ? static_cast<uint64_t>(count) : 0;
-}
 
 Clock::time_point TimePoint(uint64_t nanoseconds) noexcept {
     return Clock::time_point(
@@ -105,10 +97,11 @@ namespace {
 
 // Calls submit(scheduler, worker) if the task may be submitted. Returns false after a report.
 template <class Submit>
-bool Defer(TaskScheduler &taskScheduler, const Task &task, const TaskOptions &options,
+bool Defer(TaskScheduler &taskScheduler, const Task &task, const TaskOptions &options, Unit unit,
            const char *call, Submit submit) noexcept {
     const Caller caller(taskScheduler, call);
     return caller.MaySubmit() && AreTasks(*caller.Running(), 1, &task, options, call) &&
+           (unit != Unit::New || MayDefer(*caller.Running(), options, call)) &&
            submit(*caller.Running(), caller.TheWorker());
 }
 
@@ -123,14 +116,15 @@ bool DeferAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, const 
             "AddTaskAfter: the task would wait for itself, because `after` counts it as well");
         return false;
     }
-    return Defer(scheduler, task, options, "AddTaskAfter", [&](Scheduler &running, Worker *worker) {
+    const auto submit = [&](Scheduler &running, Worker *worker) {
         if (options.taskGroup != nullptr) {
             const CounterTarget target{after, value};
             return SubmitBatchAfter(running, worker, 1, &target, 1, &task, counter, options,
                                     nullptr);
         }
         return SubmitAfter(running, worker, *after, value, task, {counter, unit}, options);
-    });
+    };
+    return Defer(scheduler, task, options, unit, "AddTaskAfter", submit);
 }
 
 // AddTaskAt and ContinueAt.
@@ -145,12 +139,13 @@ bool DeferUntil(TaskScheduler &scheduler, Clock::time_point time, const Task &ta
             "AddTaskAt: the time never comes, so the run would not end");
         return false;
     }
-    return Defer(scheduler, task, options, "AddTaskAt", [&](Scheduler &running, Worker *worker) {
+    const auto submit = [&](Scheduler &running, Worker *worker) {
         if (options.taskGroup != nullptr || handle != nullptr)
             return SubmitBatchAt(running, worker, NanosecondsOf(time), 1, &task, counter, options,
                                  handle);
         return SubmitAt(running, worker, NanosecondsOf(time), task, {counter, unit}, options);
-    });
+    };
+    return Defer(scheduler, task, options, unit, "AddTaskAt", submit);
 }
 
 }  // namespace
@@ -163,6 +158,11 @@ bool AddTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task
 bool AddTaskAt(TaskScheduler &scheduler, Clock::time_point time, Task task, Counter *counter,
                const TaskOptions &options, DeferredHandle *handle) noexcept {
     return DeferUntil(scheduler, time, task, counter, options, Unit::New, handle);
+}
+
+bool internal::AddKeptTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task,
+                                Counter *counter, const TaskOptions &options) noexcept {
+    return DeferAfter(scheduler, after, value, task, counter, options, Unit::Kept);
 }
 
 bool internal::ContinueAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task,

@@ -10,7 +10,6 @@
 #include "scheduler/submit/timing.h"
 
 #include <algorithm>
-#include <cstdio>
 
 namespace weft::internal {
 
@@ -77,9 +76,12 @@ ReportCode CodeOf(Stall stall) noexcept {
                                    : ReportCode::Stalled;
 }
 
-// Returns the kind of stall. None if a deadline comes by `until`.
-Stall KindOf(const Scheduler &scheduler, uint64_t until) noexcept {
-    const uint64_t next = scheduler.timers.Next();
+// Returns the kind of stall. None if a deadline comes by `until`. The timer for a late end of the
+// run ends no wait.
+Stall KindOf(Scheduler &scheduler, uint64_t until) noexcept {
+    uint64_t next = scheduler.timers.Next();
+    if (next != Timers::kNever && scheduler.timers.IsOnly(scheduler.lateEnd.timer))
+        next = Timers::kNever;
     if (next != Timers::kNever && next <= until) return Stall::None;
     // acquire: this thread sees below what the external work did before it ended.
     if (EntryGate::StateOf(*scheduler.taskScheduler).outside.load(kAcquire) != 0)
@@ -156,43 +158,6 @@ void Tell(Scheduler &scheduler, Stall stall) noexcept {
     ReportPoolEmpty(scheduler, stall == Stall::Small ? StackClass::Small : StackClass::Large);
 }
 
-// Reports the external threads that delay the end of the run.
-void ReportGuests(Scheduler &scheduler) noexcept {
-    const uint32_t stops = scheduler.workerCount == 0 ? 1 : 0;  // Stop itself is attached then
-    if (scheduler.guests.load(kRelaxed) <= stops) return;  // for the report, like the loads below
-    char counters[128] = "";
-    size_t used = 0;
-    uint32_t waiting = 0;
-    for (uint32_t i = 0; scheduler.threadWaiters.Has(i); ++i) {
-        const Counter *counter = scheduler.threadWaiters.At(i).waitsFor.load(kRelaxed);
-        if (counter == nullptr) continue;
-        if (waiting++ < 4) {
-            used += static_cast<size_t>(std::snprintf(counters + used, sizeof counters - used,
-                                                      "%s counter %p", used != 0 ? "," : " for",
-                                                      static_cast<const void *>(counter)));
-        }
-    }
-    ReportOnce(scheduler, ReportCode::EndDelayed,
-               "Lower those counters, let attached threads detach, and let threads leave onReport, "
-               "before the end.",
-               "the run should end, but %u threads wait in a call%s, and %u are attached", waiting,
-               counters, scheduler.attached.Value() - stops);
-}
-
-// If the end of the run is wanted and external threads prevent it, sets a timer for the end of the
-// grace period. The timer reports these threads. Some of them may wait for ever. Others are refused
-// when they call again.
-void WatchGuests(Scheduler &scheduler, Worker *worker) noexcept {
-    if (scheduler.closingIsSet || !scheduler.endWanted.load(kSeqCst)) return;
-    // Without workers one of the guests is Stop itself.
-    if (scheduler.guests.load(kSeqCst) <= (scheduler.workerCount == 0 ? 1u : 0u)) return;
-    scheduler.closingIsSet = true;
-    const auto isDue = [](void *, void *owner) { ReportGuests(*static_cast<Scheduler *>(owner)); };
-    // relaxed: written before endWanted, which was read with seq_cst.
-    SetTimer(scheduler, worker, scheduler.closing, scheduler.closesAt.load(kRelaxed),
-             {isDue, &scheduler});
-}
-
 // One check for a stall. Reports the stall if it has lasted long enough, else sets the timer for
 // the next check.
 void Watch(Scheduler &scheduler, Worker *worker) noexcept {
@@ -256,7 +221,6 @@ void WatchForStall(Worker *worker) noexcept {
     // again for them, because the state may have changed.
     if (watch.isSet.load(kAcquire) || watch.callers.fetch_add(1, kAcqRel) != 0) return;
     for (uint32_t served = 1; served != 0;) {
-        WatchGuests(scheduler, worker);
         if (!watch.isSet.load(kRelaxed) && AllAsleep(scheduler))
             Watch(scheduler, worker);  // relaxed: the timer causes another check
         served = watch.callers.fetch_sub(served, kAcqRel) - served;

@@ -77,7 +77,7 @@ void WaitGraph::ReadFibers() noexcept {
         node.onTop = fiber.inlineCounters[0].load(kRelaxed) != nullptr;
         node.anyEnds = fiber.waitTarget.load(kRelaxed) != 0;
         const WaitKind kind = fiber.waitKind.load(kRelaxed);
-        if (kind != WaitKind::Counter)
+        if (kind == WaitKind::Time || kind == WaitKind::Several)
             NameCause(node, kind == WaitKind::Time ? WaitCause::Working : WaitCause::Unknown,
                       kNone);
     }

@@ -43,9 +43,10 @@ bool IsBlocked(const WaiterInfo &waiter) noexcept {
 }  // namespace
 
 ReportText::ReportText(const Memory &memory, const WaitGraph &graph) noexcept
-    : m_memory(memory),
-      m_bytes(kOtherBytes + graph.Count() * kBytesOfWaiter),
-      m_text(memory.NewArray<char>(m_bytes)) {}
+    : ReportText(memory, kOtherBytes + graph.Count() * kBytesOfWaiter) {}
+
+ReportText::ReportText(const Memory &memory, size_t bytes) noexcept
+    : m_memory(memory), m_bytes(bytes), m_text(memory.NewArray<char>(bytes)) {}
 
 void ReportText::Add(const char *format, ...) noexcept {
     if (m_text == nullptr || m_used + 1 >= m_bytes) return;

@@ -14,6 +14,7 @@ namespace weft::internal {
 class ReportText {
 public:
     ReportText(const Memory &memory, const WaitGraph &graph) noexcept;
+    ReportText(const Memory &memory, size_t bytes) noexcept;
     ~ReportText() { m_memory.DeleteArray(m_text, m_bytes); }
     ReportText(const ReportText &) = delete;
     ReportText &operator=(const ReportText &) = delete;

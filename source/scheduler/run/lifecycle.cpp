@@ -13,6 +13,7 @@
 #include "platform/race_finder.h"
 #include "scheduler/find/claim.h"
 #include "scheduler/run/attach.h"
+#include "scheduler/run/ending.h"
 #include "scheduler/run/new_scheduler.h"
 #include "scheduler/run/search.h"
 #include "scheduler/run/watchdog.h"
@@ -67,7 +68,7 @@ void MainTask(TaskScheduler *taskScheduler, void *arg) {
     // also if the task throws
     struct Returning {
         Scheduler *scheduler;
-        ~Returning() { WantEnd(*scheduler); }
+        ~Returning() { WantEnd(*scheduler, CurrentWorker(), Timers::kNever); }
     } const returning{static_cast<Scheduler *>(arg)};
     returning.scheduler->main.function(taskScheduler, returning.scheduler->main.arg);
 }
@@ -202,9 +203,9 @@ Status StartScheduler(TaskScheduler &taskScheduler) noexcept {
     return Status::Ok;
 }
 
-void StopScheduler(TaskScheduler &taskScheduler) noexcept {
+bool StopScheduler(TaskScheduler &taskScheduler, uint64_t withdrawsAt) noexcept {
     Scheduler &scheduler = *EntryGate::StateOf(taskScheduler).started;  // only this call ends it
-    WantEnd(scheduler);
+    WantEnd(scheduler, nullptr, withdrawsAt);
     if (scheduler.order.isGivenUp) {
         EntryGate::Close(taskScheduler, [] { return true; });
         scheduler.stopping.store(true, kSeqCst);
@@ -218,7 +219,9 @@ void StopScheduler(TaskScheduler &taskScheduler) noexcept {
     }
     JoinThreads(scheduler, 0);
     race::SawAll(&scheduler);
+    const bool isComplete = !scheduler.lateEnd.hasWithdrawn && !scheduler.order.isGivenUp;
     DeleteScheduler(scheduler);
+    return isComplete;
 }
 
 }  // namespace weft::internal

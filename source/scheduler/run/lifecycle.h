@@ -10,8 +10,9 @@ namespace weft::internal {
 Status RunScheduler(TaskScheduler &taskScheduler, const Task &main,
                     const TaskOptions &mainOptions) noexcept;
 
-/// Do what TaskScheduler::Start and Stop do. Stop returns when the run has ended.
+/// Do what TaskScheduler::Start and Stop do. Stop returns when the run has ended. At `withdrawsAt`
+/// it withdraws what StopFor does. Returns true if all tasks have run.
 Status StartScheduler(TaskScheduler &taskScheduler) noexcept;
-void StopScheduler(TaskScheduler &taskScheduler) noexcept;
+bool StopScheduler(TaskScheduler &taskScheduler, uint64_t withdrawsAt) noexcept;
 
 }  // namespace weft::internal

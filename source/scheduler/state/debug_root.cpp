@@ -165,6 +165,8 @@ NamedValue DebugLayout::s_fields[] = {
     {"item.fiber", static_cast<uint64_t>(InboxItem::Kind::Fiber)},
     {"inboxQueue.size", sizeof(InboxQueue)},
     WEFT_FIELD("inboxQueue.first", InboxQueue, first),
+    WEFT_FIELD("block.deferral", TaskBlock, deferral),
+    {"block.withdrawn", static_cast<uint64_t>(Deferral::Withdrawn)},
     WEFT_FIELD("block.count", TaskBlock, count),
     WEFT_FIELD("block.taken", TaskBlock, taken),
     WEFT_FIELD("block.counter", TaskBlock, counter),

@@ -29,9 +29,11 @@ struct WaitFrame {
 
 /// What a waiting fiber waits for.
 enum class WaitKind : uint8_t {
-    Counter,  ///< the counter in Fiber::waitsFor
-    Several,  ///< one of several counters
-    Time      ///< a deadline, or a counter until then
+    Counter,   ///< the counter in Fiber::waitsFor
+    Several,   ///< one of several counters
+    Time,      ///< a deadline, or a counter until then
+    Call,      ///< a call of BlockingCalls, which lowers the counter
+    Operation  ///< an operation of AsyncIo, which lowers the counter
 };
 
 /// Describes a fiber. The object lies outside of the fiber's stack. Move-only. Each one has cache

@@ -2,6 +2,7 @@
 // block of tasks.
 #pragma once
 
+#include "platform/env.h"
 #include "scheduler/state/level.h"
 #include "scheduler/state/task_entry.h"
 #include "weft/task.h"
@@ -18,12 +19,20 @@ struct InboxItem {
     Kind kind;
 };
 
+/// Whether StopFor may withdraw a task that waits for a counter. The state lies in its block.
+///
+/// Waiting: the task has a wait record. Held: a thread looks at the block. Withdrawn: another block
+/// has taken the task's place, and this one stays until the record is gone. None: everything else.
+/// The thread that takes the record writes None. If it finds Held, the holder submits the task.
+enum class Deferral : uint8_t { None, Waiting, Held, Withdrawn };
+
 /// Tasks that an external thread has submitted, or that are pinned to a worker, or that are
 /// deferred. The tasks lie right behind this object.
 struct TaskBlock : InboxItem {
     TaskBlock() noexcept : InboxItem(Kind::Tasks) {}
     Task *Tasks() noexcept { return reinterpret_cast<Task *>(this + 1); }
 
+    env::Atomic<Deferral> deferral{Deferral::None};
     uint32_t index = 0;            // index in its pool
     uint32_t worker = kAnyWorker;  // the only worker that may run them
     uint16_t count = 0;

@@ -78,6 +78,7 @@ struct DeferredBatch {
     bool isTimed = false;
     // The counter may be gone although a wait record of the batch is still there.
     bool mayBeWithdrawn = false;
+    bool isKept = false;          // StopFor must not withdraw it
     TaskBlock *oldest = nullptr;  // the first block; `next` is the one after it, then null
     Timer timer;
 };
@@ -94,7 +95,8 @@ struct ExpiryContext {
 struct TimedTask {
     Timer timer;
     TaskBlock *block = nullptr;
-    uint32_t index = 0;  // index in its pool
+    uint32_t index = 0;   // index in its pool
+    bool isKept = false;  // StopFor must not withdraw it
 };
 
 /// The kind of a stall: no small or large fiber is free, or all work that is left waits.
@@ -111,6 +113,17 @@ struct StallWatch {
     // When the stall began, in ns.
     uint64_t since = 0;
     Timer timer;
+};
+
+/// What happens when the end of the run takes long, see run/ending.h. The plain members belong
+/// to the thread that ends the run, then to the one that handles the timer.
+struct LateEnd {
+    Timer timer;
+    uint64_t wantedAt = 0;
+    uint64_t withdrawsAt = Timers::kNever;
+    bool hasWithdrawn = false;
+    env::Atomic<bool> isLate{false};     // to be reported as soon as all workers sleep
+    env::Atomic<bool> withdraws{false};  // tasks that wait for a counter or a time are refused
 };
 
 /// The thread for SchedulerOptions::watchdogMilliseconds, see run/watchdog.h.
@@ -224,9 +237,7 @@ struct Scheduler {
     alignas(kLineBytes) env::Atomic<bool> endWanted{false};
     // From then on calls of external threads are refused, see external_call.h.
     env::Atomic<uint64_t> closesAt{Timers::kNever};
-    // Expires at closesAt. Guests that are left then are reported.
-    Timer closing;
-    bool closingIsSet = false;          // used by the worker that checks for stalls
+    LateEnd lateEnd;
     env::Atomic<bool> stopping{false};  // the run is over: every loop ends
     // The codes that ReportOnce has reported, as bits.
     env::Atomic<uint32_t> reported{0};

@@ -43,23 +43,88 @@ void SendBatchNow(Scheduler &scheduler, Worker *worker, TaskBlock *oldest,
     SendBatch(scheduler, worker, oldest, count);
 }
 
+DeferredHandle HoldBatch(Scheduler &scheduler, uint32_t index) noexcept {
+    DeferredBatch &batch = scheduler.batches.At(index);
+    uint64_t state = batch.state.load(kRelaxed);  // relaxed: the CAS decides
+    do {
+        if ((state & DeferredBatch::kWithdrawn) != 0 || (state & DeferredBatch::kLeft) == 0)
+            return {};
+        // acquire: pairs with the release in Begin, so the batch is complete
+    } while (!batch.state.compare_exchange_strong(state, state + 1, kAcquire, kRelaxed));
+    return {index, static_cast<uint32_t>(state >> DeferredBatch::kGenerationShift),
+            scheduler.runNumber};
+}
+
+bool HoldTask(TaskBlock &block) noexcept {
+    Deferral was = Deferral::Waiting;
+    // relaxed load: the CAS decides. acquire: pairs with the release in SubmitAfter.
+    return block.deferral.load(kRelaxed) == was &&
+           block.deferral.compare_exchange_strong(was, Deferral::Held, kAcquire, kRelaxed);
+}
+
+namespace {
+
+// Ends a hold. Returns false if the counter was reached meanwhile: then this has sent the task.
+// release: what this thread has read comes before what the next one writes. acquire: this thread
+// sees what was published by way of the counter.
+bool EndHold(Scheduler &scheduler, Worker *worker, TaskBlock &block, Deferral next) noexcept {
+    Deferral was = Deferral::Held;
+    if (block.deferral.compare_exchange_strong(was, next, kRelease, kAcquire)) return true;
+    scheduler.deferred.fetch_sub(1, kRelaxed);  // for reports
+    SendNow(scheduler, worker, &block);
+    return false;
+}
+
+}  // namespace
+
+void LetTaskGo(Scheduler &scheduler, Worker *worker, TaskBlock &block) noexcept {
+    EndHold(scheduler, worker, block, Deferral::Waiting);
+}
+
+// Under the lock, because a climb may be using the counter that it has got from
+// CounterOfDeferred, and that counter may be gone as soon as the task counts as finished.
+bool WithdrawTask(Scheduler &scheduler, Worker *worker, TaskBlock &block) noexcept {
+    {
+        const SpinLock::Held held(scheduler.climbs);
+        Deferral was = Deferral::Held;
+        if (block.deferral.compare_exchange_strong(was, Deferral::Withdrawn, kRelease, kAcquire))
+            return scheduler.deferred.fetch_sub(1, kRelaxed), true;
+    }
+    return EndHold(scheduler, worker, block, Deferral::Withdrawn);
+}
+
 Counter *CounterOfDeferred(Scheduler &scheduler, uint32_t owner) noexcept {
     if ((owner & kBatchOwner) != 0) {
         const DeferredBatch &batch = scheduler.batches.At(owner & ~(kTaskOwner | kBatchOwner));
         // relaxed: the record publishes it
         return batch.mayBeWithdrawn ? nullptr : batch.counter.load(kRelaxed);
     }
-    return scheduler.singles.At(owner & ~kTaskOwner).counter.Get();
+    TaskBlock &block = scheduler.singles.At(owner & ~kTaskOwner);
+    // relaxed: StopFor withdraws under Scheduler::climbs, which the caller holds
+    return block.deferral.load(kRelaxed) == Deferral::Withdrawn ? nullptr : block.counter.Get();
+}
+
+void SendDeferred(Scheduler &scheduler, Worker *worker, TaskBlock &block) noexcept {
+    // relaxed load: the wait record has published what was written before the task was deferred.
+    // acq_rel: the thread that holds the block has read it before it is sent, and a thread that
+    // finds None there sees what this one has seen of the counter.
+    if (block.deferral.load(kRelaxed) != Deferral::None) {
+        const Deferral was = block.deferral.exchange(Deferral::None, kAcqRel);
+        if (was == Deferral::Withdrawn)
+            return scheduler.singles.GiveBack(block.index, CacheOf(worker));
+        if (was == Deferral::Held) return;
+    }
+    scheduler.deferred.fetch_sub(1, kRelaxed);
+    SendNow(scheduler, worker, &block);
 }
 
 namespace {
 
-// Submits a deferred task. `owner`: that of its wait record.
-void SendDeferred(Scheduler &scheduler, Worker *worker, uint32_t owner) noexcept {
+// A counter of deferred tasks was reached. `owner`: that of their wait record.
+void ReachDeferred(Scheduler &scheduler, Worker *worker, uint32_t owner) noexcept {
     if ((owner & kBatchOwner) != 0)
         return ReachForBatch(scheduler, worker, owner & ~(kTaskOwner | kBatchOwner), 1);
-    scheduler.deferred.fetch_sub(1, kRelaxed);
-    SendNow(scheduler, worker, &scheduler.singles.At(owner & ~kTaskOwner));
+    SendDeferred(scheduler, worker, scheduler.singles.At(owner & ~kTaskOwner));
 }
 
 }  // namespace
@@ -78,7 +143,7 @@ void WakeOwners(Scheduler &scheduler, Worker *worker, uint32_t list) noexcept {
         } else if ((owner & kAnyOwner) != 0) {
             FireAnyWait(scheduler, worker, owner);
         } else {
-            SendDeferred(scheduler, worker, owner);
+            ReachDeferred(scheduler, worker, owner);
         }
     }
 }

@@ -5,6 +5,7 @@
 #include "platform/compiler.h"
 #include "platform/race_finder.h"
 #include "scheduler/state/scheduler.h"
+#include "weft/deferred.h"
 
 namespace weft::internal {
 
@@ -55,10 +56,25 @@ Counter *DoneCounterOfOne(Scheduler &scheduler, uint32_t owner) noexcept;
 /// may be in use again when the call returns.
 void ReachForBatch(Scheduler &scheduler, Worker *worker, uint32_t index, uint32_t n) noexcept;
 
+/// Keeps the batch from being handed over until ReachForBatch(..., index, 1), so that its blocks
+/// can be read. Returns an empty handle if no batch with this index waits for anything.
+DeferredHandle HoldBatch(Scheduler &scheduler, uint32_t index) noexcept;
+
+/// The same for a task that waits for one counter and may be withdrawn. HoldTask returns false if
+/// the block has none. After it, either LetTaskGo or WithdrawTask must follow. The latter returns
+/// false if it is too late; then it has let the task go.
+bool HoldTask(TaskBlock &block) noexcept;
+void LetTaskGo(Scheduler &scheduler, Worker *worker, TaskBlock &block) noexcept;
+bool WithdrawTask(Scheduler &scheduler, Worker *worker, TaskBlock &block) noexcept;
+
 /// Returns the counter that counts the deferred tasks with this kTaskOwner, or null. Null also for
 /// tasks that may be withdrawn, because their counter may be gone before the record. The record
-/// must stay on its counter while the result is used.
+/// must stay on its counter while the result is used, and the caller must hold Scheduler::climbs.
 Counter *CounterOfDeferred(Scheduler &scheduler, uint32_t owner) noexcept;
+
+/// Hands over a task whose counter was reached, once its wait record is gone; unless StopFor has
+/// withdrawn the task, or holds its block and hands it over itself. Used in place of SendNow.
+void SendDeferred(Scheduler &scheduler, Worker *worker, TaskBlock &block) noexcept;
 
 /// Hands over the block of a deferred task whose condition is satisfied, or the blocks of a batch.
 void SendNow(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept;

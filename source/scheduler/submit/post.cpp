@@ -27,18 +27,23 @@ TaskBlock *TakeBlock(Scheduler &scheduler, uint32_t user, TaskBlockPool<kTasks> 
     return block;
 }
 
+void CopyTasks(TaskBlock &block, uint32_t count, const Task *tasks, TaskCounter counter,
+               const Label &label, uint32_t target) noexcept {
+    block.worker = target;
+    block.count = static_cast<uint16_t>(count);
+    block.taken = 0;
+    block.counter = counter;
+    block.label = label;
+    const race::Unwatched unwatched;
+    std::memcpy(block.Tasks(), tasks, count * sizeof(Task));
+}
+
 // Takes a block and copies the tasks into it.
 TaskBlock *Fill(Scheduler &scheduler, const Worker *worker, uint32_t count, const Task *tasks,
                 TaskCounter counter, Label label, uint32_t target) noexcept {
     TaskBlock *block = count == 1 ? TakeBlock(scheduler, CacheOf(worker), scheduler.singles)
                                   : TakeBlock(scheduler, kNoCache, scheduler.blocks);
-    block->worker = target;
-    block->count = static_cast<uint16_t>(count);
-    block->taken = 0;
-    block->counter = counter;
-    block->label = label;
-    const race::Unwatched unwatched;
-    std::memcpy(block->Tasks(), tasks, count * sizeof(Task));
+    CopyTasks(*block, count, tasks, counter, label, target);
     return block;
 }
 
@@ -128,6 +133,15 @@ TaskBlock *Prepare(Scheduler &scheduler, Worker *worker, const Task &task, Count
     if (!Admit(scheduler, worker, 1, &task, counted, options)) return nullptr;
     return Fill(scheduler, worker, 1, &task, CounterOf(counted.counter, options),
                 LabelInGroups(scheduler, worker, options), options.worker);
+}
+
+TaskBlock *CopyBlock(Scheduler &scheduler, Worker *worker, TaskBlock &block) noexcept {
+    const uint32_t index = scheduler.singles.Take(CacheOf(worker));
+    if (index == scheduler.singles.kNone) return nullptr;
+    TaskBlock &copy = scheduler.singles.At(index);
+    copy.index = index;
+    CopyTasks(copy, 1, block.Tasks(), block.counter, block.label, block.worker);
+    return &copy;
 }
 
 TaskBlock *PrepareBatch(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,

@@ -17,8 +17,9 @@ bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *task
           const TaskOptions &options) noexcept;
 
 /// The unit of a counter that counts a submitted task: a new unit, or the unit of the submitting
-/// task, which ends right after.
-enum class Unit : uint8_t { New, OfCaller };
+/// task, which ends right after. Kept: a new unit, for a task that StopFor must not withdraw; nor
+/// does it withdraw one that has the unit of another task.
+enum class Unit : uint8_t { New, Kept, OfCaller };
 struct CountedBy {
     Counter *counter;  // may be null
     Unit unit;
@@ -29,6 +30,9 @@ struct CountedBy {
 /// pending on `worker`.
 TaskBlock *Prepare(Scheduler &scheduler, Worker *worker, const Task &task, CountedBy counted,
                    const TaskOptions &options) noexcept;
+
+/// Returns another block for the same task, or null if there is no memory. Does not count it.
+TaskBlock *CopyBlock(Scheduler &scheduler, Worker *worker, TaskBlock &block) noexcept;
 
 /// Prepare for `count` tasks, which a new unit of `counter` each counts. Returns the first of the
 /// blocks, linked from the oldest to the newest. SendBatch makes them visible.

@@ -22,12 +22,22 @@
 
 #include "platform/compiler.h"
 #include "scheduler/state/scheduler.h"
+#include "weft/time.h"
 
 namespace weft::internal {
 
 /// Returns the time with which deadlines are compared, in ns: env::Now(), or the virtual time.
 inline uint64_t TimeOf(Scheduler &scheduler) noexcept {
     return WEFT_UNLIKELY(scheduler.order.isOn) ? scheduler.order.ReadClock() : env::Now();
+}
+
+/// Converts a point in time to ns of env::Now(). A time before the beginning of the clock has
+/// passed. The last one never comes.
+inline uint64_t NanosecondsOf(Clock::time_point time) noexcept {
+    if (time == Clock::time_point::max()) return Timers::kNever;
+    using std::chrono::nanoseconds;
+    const auto count = std::chrono::duration_cast<nanoseconds>(time.time_since_epoch()).count();
+    return count > 0 ? static_cast<uint64_t>(count) : 0;
 }
 
 /// Notifies the owners of all deadlines that are due. `worker`: the caller's. Every worker calls

@@ -24,6 +24,11 @@ bool SendNothing(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcep
                   "Let fewer tasks wait for counters at once.",
                   "AddTaskAfter: there is no memory for another wait record, and a hook cannot "
                   "wait; the task is not submitted");
+    // StopFor may have withdrawn the task meanwhile, or may hold its block for a moment.
+    const Deferral was = block->deferral.exchange(Deferral::None, kAcqRel);
+    if (was == Deferral::Held) return true;
+    if (was == Deferral::Withdrawn)
+        return scheduler.singles.GiveBack(block->index, CacheOf(worker)), false;
     *block->Tasks() = {[](TaskScheduler *, void *) {}, nullptr};
     scheduler.deferred.fetch_sub(1, kRelaxed);
     SendNow(scheduler, worker, block);
@@ -46,6 +51,8 @@ bool SubmitAfter(Scheduler &scheduler, Worker *worker, Counter &after, uint32_t 
     TaskBlock *block = Prepare(scheduler, worker, task, counted, options);
     if (block == nullptr) return false;
     scheduler.deferred.fetch_add(1, kRelaxed);  // for reports
+    // release: publishes the block to StopFor
+    if (counted.unit == Unit::New) block->deferral.store(Deferral::Waiting, kRelease);
     switch (
         scheduler.counters.RegisterOther(word, kTaskOwner | block->index, value, CacheOf(worker))) {
         case Registration::Waiting:
@@ -70,8 +77,7 @@ bool SubmitAfter(Scheduler &scheduler, Worker *worker, Counter &after, uint32_t 
             break;
     }
     IsSatisfied(after, value);  // tells the race finder
-    scheduler.deferred.fetch_sub(1, kRelaxed);
-    SendNow(scheduler, worker, block);
+    SendDeferred(scheduler, worker, *block);
     return true;
 }
 
@@ -85,6 +91,7 @@ bool SubmitAt(Scheduler &scheduler, Worker *worker, uint64_t deadline, const Tas
     TimedTask &timed = scheduler.timedTasks.At(index);
     timed.block = block;
     timed.index = index;
+    timed.isKept = counted.unit != Unit::New;
     const auto isDue = [](void *context, void *owner) {
         const ExpiryContext &by = *static_cast<ExpiryContext *>(context);
         const TimedTask &told = *static_cast<TimedTask *>(owner);
@@ -92,7 +99,7 @@ bool SubmitAt(Scheduler &scheduler, Worker *worker, uint64_t deadline, const Tas
         by.scheduler.timedTasks.GiveBack(told.index, CacheOf(by.worker));
         Send(by.scheduler, by.worker, due);
     };
-    SetTimer(scheduler, worker, timed.timer, deadline, {isDue, &timed});
+    SetTimer(scheduler, worker, timed.timer, deadline, {isDue, &timed, TimerKind::Task});
     return true;
 }
 

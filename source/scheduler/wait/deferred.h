@@ -24,8 +24,8 @@ bool SubmitAfter(Scheduler &scheduler, Worker *worker, Counter &after, uint32_t 
 /// in WithdrawBatch. This and what follows is in deferred_batch.cpp, but SubmitAt.
 bool SubmitBatchAfter(Scheduler &scheduler, Worker *worker, uint32_t afterCount,
                       const CounterTarget *after, uint32_t count, const Task *tasks,
-                      Counter *counter, const TaskOptions &options,
-                      DeferredHandle *handle) noexcept;
+                      Counter *counter, const TaskOptions &options, DeferredHandle *handle,
+                      Unit unit = Unit::New) noexcept;
 
 /// Submits `count` tasks, at least one, at `deadline`. Returns false if they were refused
 /// (reported).
@@ -38,6 +38,9 @@ bool SubmitBatchAt(Scheduler &scheduler, Worker *worker, uint64_t deadline, uint
 /// them. Returns false if it is too late.
 bool WithdrawBatch(Scheduler &scheduler, Worker *worker, DeferredHandle handle,
                    bool replaces) noexcept;
+
+/// Replaces the tasks of a block, before it is handed over, by such that do nothing.
+void ReplaceTasks(TaskBlock &block) noexcept;
 
 /// Withdraws all batches that this group counts. Takes time in proportion to the largest number of
 /// such batches in the run so far. A batch that is submitted at the same time withdraws itself, if

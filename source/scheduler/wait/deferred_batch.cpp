@@ -66,7 +66,7 @@ uint32_t RemoveRecords(Scheduler &scheduler, Worker *worker, DeferredHandle hand
 // Returns an empty handle after a report.
 DeferredHandle Begin(Scheduler &scheduler, Worker *worker, uint64_t left, bool isTimed,
                      uint32_t count, const Task *tasks, Counter *counter,
-                     const TaskOptions &options, bool hasHandle) noexcept {
+                     const TaskOptions &options, bool hasHandle, Unit unit) noexcept {
     // The call holds the group until its end: the tasks may have run by then.
     Counter *const group =
         options.taskGroup != nullptr ? TaskGroupAccess::CounterOf(options.taskGroup) : nullptr;
@@ -89,6 +89,7 @@ DeferredHandle Begin(Scheduler &scheduler, Worker *worker, uint64_t left, bool i
     batch.count = count;
     batch.isTimed = isTimed;
     batch.mayBeWithdrawn = hasHandle || group != nullptr;
+    batch.isKept = unit != Unit::New;
     if (!isTimed) scheduler.deferred.fetch_add(count, kRelaxed);  // for reports
     // relaxed, both: what follows publishes them, and only this thread changes the number now
     batch.counter.store(oldest->counter.Get(), kRelaxed);
@@ -111,16 +112,21 @@ void End(Scheduler &scheduler, Worker *worker, DeferredHandle batch, uint32_t re
 
 }  // namespace
 
+void ReplaceTasks(TaskBlock &block) noexcept {
+    for (uint32_t i = 0; i < block.count; ++i)
+        block.Tasks()[i] = {[](TaskScheduler *, void *) {}, nullptr};
+}
+
 bool SubmitBatchAfter(Scheduler &scheduler, Worker *worker, uint32_t afterCount,
                       const CounterTarget *after, uint32_t count, const Task *tasks,
-                      Counter *counter, const TaskOptions &options,
-                      DeferredHandle *handle) noexcept {
+                      Counter *counter, const TaskOptions &options, DeferredHandle *handle,
+                      Unit unit) noexcept {
     using Registration = CounterWaiting::Registration;
     if (worker != nullptr) FlushPending(worker);
     if (!AreOurs(scheduler, afterCount, after)) return false;
     TaskGroup *const group = options.taskGroup;  // the options may be gone at the end
     const DeferredHandle batch = Begin(scheduler, worker, uint64_t{afterCount} + 1, false, count,
-                                       tasks, counter, options, handle != nullptr);
+                                       tasks, counter, options, handle != nullptr, unit);
     if (batch.IsEmpty()) return false;
     uint32_t reached = 1;  // the call itself
     bool accepted = true;
@@ -154,8 +160,8 @@ bool SubmitBatchAt(Scheduler &scheduler, Worker *worker, uint64_t deadline, uint
                    DeferredHandle *handle) noexcept {
     if (worker != nullptr) FlushPending(worker);
     TaskGroup *const group = options.taskGroup;  // the options may be gone at the end
-    const DeferredHandle batch =
-        Begin(scheduler, worker, 2, true, count, tasks, counter, options, handle != nullptr);
+    const DeferredHandle batch = Begin(scheduler, worker, 2, true, count, tasks, counter, options,
+                                       handle != nullptr, Unit::New);
     if (batch.IsEmpty()) return false;
     DeferredBatch &its = scheduler.batches.At(batch.index);
     const auto isDue = [](void *context, void *owner) {
@@ -164,7 +170,7 @@ bool SubmitBatchAt(Scheduler &scheduler, Worker *worker, uint64_t deadline, uint
                       static_cast<uint32_t>(reinterpret_cast<uintptr_t>(owner)), 1);
     };
     SetTimer(scheduler, worker, its.timer, deadline,
-             {isDue, reinterpret_cast<void *>(uintptr_t{batch.index})});
+             {isDue, reinterpret_cast<void *>(uintptr_t{batch.index}), TimerKind::Batch});
     // If the batch was withdrawn before the timer was set, that call has not cleared the timer. The
     // lock of the timers orders the two. relaxed: so does it the flag.
     const bool isWithdrawn = (its.state.load(kRelaxed) & DeferredBatch::kWithdrawn) != 0;
@@ -193,11 +199,8 @@ bool WithdrawBatch(Scheduler &scheduler, Worker *worker, DeferredHandle handle,
     const bool isCleared = batch.isTimed && scheduler.timers.Clear(batch.timer);
     if (!batch.isTimed) scheduler.deferred.fetch_sub(count, kRelaxed);  // for reports
     ReachForBatch(scheduler, worker, handle.index, isCleared ? 2 : 1);
-    for (InboxItem *item = oldest; replaces && item != nullptr; item = item->next) {
-        TaskBlock &block = *static_cast<TaskBlock *>(item);
-        for (uint32_t i = 0; i < block.count; ++i)
-            block.Tasks()[i] = {[](TaskScheduler *, void *) {}, nullptr};
-    }
+    for (InboxItem *item = oldest; replaces && item != nullptr; item = item->next)
+        ReplaceTasks(*static_cast<TaskBlock *>(item));
     SendBatchNow(scheduler, worker, oldest, count);
     return true;
 }

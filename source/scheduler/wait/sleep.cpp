@@ -3,6 +3,7 @@
 
 #include "platform/compiler.h"
 #include "scheduler/find/any_work.h"
+#include "scheduler/find/late_end.h"
 #include "scheduler/find/pinned.h"
 #include "scheduler/find/stall.h"
 #include "scheduler/state/entry_gate.h"
@@ -52,12 +53,6 @@ void GetUp(Worker *worker, WorkerMode mode) noexcept {
 
 }  // namespace
 
-void WantEnd(Scheduler &scheduler) noexcept {
-    const uint64_t grace = uint64_t{scheduler.options.stopGraceMilliseconds} * 1'000'000;
-    scheduler.closesAt.store(env::Now() + grace, kRelaxed);  // published by the next store
-    scheduler.endWanted.store(true, kSeqCst);                // see Sleep
-}
-
 bool EndRun(Scheduler &scheduler) noexcept {
     if (!EntryGate::Close(*scheduler.taskScheduler, [&] { return RunIsOver(scheduler); }))
         return false;
@@ -85,9 +80,8 @@ void Sleep(Worker *worker, WorkerMode mode) noexcept {
     // the two sees both writes. A guest that leaves wakes a worker.
     if (RunIsOver(scheduler) && EndRun(scheduler)) {
         WakeAll(scheduler, worker);
-    } else if (!AnswerIdleRequests(scheduler, worker) &&
-               (AllAsleep(scheduler) || scheduler.endWanted.load(kSeqCst))) {
-        // An attached thread that is busy outside of weft is not asleep, and may delay the end.
+    } else if (!AnswerIdleRequests(scheduler, worker) && AllAsleep(scheduler)) {
+        ReportIfLate(scheduler, worker);
         WatchForStall(worker);
         if (WEFT_UNLIKELY(scheduler.order.isGivenUp))
             return SwitchTo(worker->current, scheduler.order.host, Destination::None);

@@ -10,9 +10,6 @@ namespace weft::internal {
 /// woken. With mode Tasks the caller is a searcher before and after.
 void Sleep(Worker *worker, WorkerMode mode) noexcept;
 
-/// Call when Stop was called, or when the main task has returned.
-void WantEnd(Scheduler &scheduler) noexcept;
-
 /// Ends the run if it is over: nothing is pending and no thread is a guest. Closes the gate, so
 /// that no external thread comes in any more. Returns true if it ended the run: then the caller
 /// must wake all workers.

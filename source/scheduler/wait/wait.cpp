@@ -243,7 +243,7 @@ void SleepUntil(Worker *worker, uint64_t deadline) noexcept {
         LowerCounter(by.scheduler, by.worker, *static_cast<Counter *>(owner), 1);
     };
     if (TimeOf(*worker->scheduler) >= deadline) return YieldToUrgent(worker->current);
-    SetTimer(*worker->scheduler, worker, timer, deadline, {isDue, &done});
+    SetTimer(*worker->scheduler, worker, timer, deadline, {isDue, &done, TimerKind::Sleep});
     Fiber *self = worker->current;
     self->waitKind.store(WaitKind::Time, kRelaxed);  // for reports
     Wait(worker, done, 0, ResumeOn::AnyWorker);

@@ -98,7 +98,7 @@ void SetDeadline(Scheduler &scheduler, Worker *worker, uint32_t index, uint32_t 
                     static_cast<uint32_t>(reinterpret_cast<uintptr_t>(owner)));
     };
     SetTimer(scheduler, worker, timer, deadline,
-             {isDue, reinterpret_cast<void *>(uintptr_t{OwnerOf(index, count)})});
+             {isDue, reinterpret_cast<void *>(uintptr_t{OwnerOf(index, count)}), TimerKind::Wait});
 }
 
 uint32_t WaitFirst(Fiber *self, uint32_t count, Counter *const *counters, uint32_t value,
