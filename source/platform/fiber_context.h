@@ -47,6 +47,7 @@ private:
     size_t m_stackBytes = 0;
     void *m_tsanFiber = nullptr;
     void *m_asanFakeStack = nullptr;
+    void *m_leakRoot = nullptr;  // where the part of a thread's own stack begins that is in use
     unsigned m_valgrindStack = 0;
     bool m_isNew = false;  // no thread has switched to it yet
     bool m_ending = false;

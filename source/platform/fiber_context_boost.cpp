@@ -4,6 +4,7 @@
 #include "platform/compiler.h"
 #include "platform/env.h"
 #include "platform/floating_point.h"
+#include "platform/leak_roots.h"
 #include "platform/race_finder.h"
 #include "platform/sanitizers.h"
 #include "platform/thread_block.h"
@@ -38,9 +39,26 @@ struct FiberContext::Landing {
         // other way.
         __sanitizer_finish_switch_fiber(from->m_leftFor->m_asanFakeStack, &from->m_stackBottom,
                                         &from->m_stackBytes);
+        if (from->m_entry == nullptr) AddStack(*from, transfer.fctx);
 #endif
         from->m_handle = transfer.fctx;
     }
+
+#if defined(WEFT_ASAN)
+    // While a thread runs on a fiber, LeakSanitizer does not look at the thread's own stack. So the
+    // part in use is a root meanwhile. The stacks of fibers always are (stack_memory_posix.cpp).
+    static void AddStack(FiberContext &context, void *top) noexcept {
+        context.m_leakRoot = top;
+        AddLeakRoot(top, BytesInUse(context));
+    }
+    static void RemoveStack(FiberContext &context) noexcept {
+        RemoveLeakRoot(context.m_leakRoot, BytesInUse(context));
+    }
+    static size_t BytesInUse(const FiberContext &context) noexcept {
+        return reinterpret_cast<uintptr_t>(context.m_stackBottom) + context.m_stackBytes -
+               reinterpret_cast<uintptr_t>(context.m_leakRoot);
+    }
+#endif
 
     // Save and set the control words where fcontext does not.
     static void KeepFloatingPoint(FiberContext &context) noexcept {
@@ -74,6 +92,7 @@ FiberContext &FiberContext::operator=(FiberContext &&other) noexcept {
     m_stackBytes = other.m_stackBytes;
     m_tsanFiber = std::exchange(other.m_tsanFiber, nullptr);
     m_asanFakeStack = std::exchange(other.m_asanFakeStack, nullptr);
+    m_leakRoot = std::exchange(other.m_leakRoot, nullptr);
     m_valgrindStack = std::exchange(other.m_valgrindStack, 0u);
     m_isNew = other.m_isNew;
     m_ending = other.m_ending;
@@ -166,6 +185,9 @@ WEFT_NOINLINE WEFT_NO_ASAN void SwitchContext(FiberContext &from, FiberContext &
 #endif
     FiberContext::Landing::Land(
         FiberContext::Landing::Jump(target, &from, std::exchange(to.m_isNew, false)));
+#if defined(WEFT_ASAN)
+    if (from.m_entry == nullptr) FiberContext::Landing::RemoveStack(from);
+#endif
     SetStackHandlers(handlers);
     FiberContext::Landing::GoOnWithFloatingPoint(from);
 }

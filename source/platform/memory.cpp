@@ -2,6 +2,7 @@
 #include "platform/memory.h"
 
 #include "platform/compiler.h"
+#include "platform/leak_roots.h"
 #include "platform/memory_hook.h"
 #include "platform/race_finder.h"
 
@@ -15,7 +16,10 @@ void *AllocateWith(const MemoryHooks &hooks, size_t bytes, size_t alignment) noe
         return ::operator new(bytes, std::align_val_t(alignment), std::nothrow);
     const MemoryHookCall call;
     void *const memory = hooks.allocate(bytes, alignment, hooks.user);
-    if (WEFT_LIKELY((reinterpret_cast<uintptr_t>(memory) & (alignment - 1)) == 0)) return memory;
+    if (WEFT_LIKELY((reinterpret_cast<uintptr_t>(memory) & (alignment - 1)) == 0)) {
+        if (memory != nullptr) AddLeakRoot(memory, bytes);
+        return memory;
+    }
     hooks.release(memory, bytes, alignment, hooks.user);  // weft would write beside its objects
     return nullptr;
 }
@@ -24,6 +28,7 @@ void ReleaseWith(const MemoryHooks &hooks, void *memory, size_t bytes, size_t al
     if (memory == nullptr) return;
     const race::Unwatched unwatched;
     if (hooks.allocate == nullptr) return ::operator delete(memory, std::align_val_t(alignment));
+    RemoveLeakRoot(memory, bytes);
     const MemoryHookCall call;
     hooks.release(memory, bytes, alignment, hooks.user);
 }

@@ -1,6 +1,7 @@
 // Stacks with mmap. A guard is set with MADV_GUARD_INSTALL, or with mprotect on an older Linux.
 #include "platform/stack_memory.h"
 
+#include "platform/leak_roots.h"
 #include "platform/memory.h"
 
 #include <algorithm>
@@ -36,10 +37,13 @@ bool IsAdviceFollowed() noexcept {
 }
 #endif
 
-// Makes the pages inaccessible.
+// Makes the pages inaccessible. LeakSanitizer, which reads the stacks, crashes at a guard that was
+// set by an advice.
 bool Guard(char *pages, size_t bytes) noexcept {
 #if defined(__linux__)
-    if (IsAdviceFollowed() && madvise(pages, bytes, kMadviseGuardInstall) == 0) return true;
+    if (!HasLeakSanitizer() && IsAdviceFollowed() &&
+        madvise(pages, bytes, kMadviseGuardInstall) == 0)
+        return true;
 #endif
     return mprotect(pages, bytes, PROT_NONE) == 0;
 }
@@ -76,6 +80,7 @@ Status StackMemory::Acquire(size_t count, size_t stackBytes, const MemoryHooks *
     m_base =
         hooks != nullptr ? static_cast<char *>(CallReserveStacks(*hooks, m_bytes)) : Map(m_bytes);
     if (m_base == nullptr) return Status::OutOfMemory;
+    AddLeakRoot(m_base, m_bytes);
 #if defined(__linux__)
     // A huge page would take 2 MiB for a stack that uses 4 KiB. A failure does no harm.
     madvise(m_base, m_bytes, MADV_NOHUGEPAGE);
@@ -110,6 +115,7 @@ char *FirstTouched(char *begin, char *end) noexcept {
 
 void StackMemory::Release() noexcept {
     if (m_base == nullptr) return;
+    RemoveLeakRoot(m_base, m_bytes);
     if (m_hooks == nullptr) {
         munmap(m_base, m_bytes);
     } else {
