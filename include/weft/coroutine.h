@@ -246,7 +246,10 @@ struct PromiseBase {
 
     std::suspend_always initial_suspend() noexcept { return {}; }
     AtEnd final_suspend() noexcept { return {}; }
-    void unhandled_exception() noexcept { error = std::current_exception(); }
+    void unhandled_exception() noexcept {
+        CheckThreadStays();
+        error = std::current_exception();
+    }
 
     CounterAwaiter await_transform(Counter &counter) noexcept { return {{root, {}}, &counter, 0}; }
     CounterAwaiter await_transform(Until until) noexcept {

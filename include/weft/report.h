@@ -45,7 +45,7 @@ enum class ReportCode : uint16_t {
     CounterUnderflow,    ///< A decrement below zero.
     CounterOverflow,     ///< An increment past 2^32 - 1.
     WrongScheduler,      ///< A counter that another scheduler uses.
-    TaskThrew,           ///< An exception left a task.
+    TaskThrew,           ///< An exception left a task, or it called pthread_exit (fatal).
     FloatingPointState,  ///< A task changed the floating-point control words (debug builds).
     OutOfSmallFibers,    ///< A task is to begin, but each small fiber holds a task that waits.
     OutOfLargeFibers,    ///< The same for a Large task and the large fibers.
@@ -81,6 +81,10 @@ namespace internal {
 /// Reports a misuse that a header has found, through `scheduler`. The call then has no effect.
 WEFT_API void ReportMisuse(const TaskScheduler &scheduler, ReportCode code, const char *hint,
                            const char *what) noexcept;
+
+/// Call it first in a handler of all exceptions. Aborts, after a report, if the thread is ending
+/// meanwhile (pthread_exit, pthread_cancel): such a handler cannot stop that.
+WEFT_API void CheckThreadStays() noexcept;
 
 /// Returns false, after a report, if the caller is in a memory hook. For functions that do more
 /// than call the scheduler.

@@ -243,6 +243,7 @@ WEFT_FORCEINLINE uint32_t CallNode(TaskScheduler *scheduler, const PlannedNode &
     try {
         return CallNow(scheduler, node, run);
     } catch (...) {
+        CheckThreadStays();
         ReportMisuse(*scheduler, ReportCode::TaskThrew,
                      "Catch it inside the node, and keep it (weft/data/exception_collector.h).",
                      "an exception left the node; the node counts as finished");

@@ -8,12 +8,22 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
 #include <utility>
 
 #include <catch2/catch.hpp>
+
+#if defined(__GLIBC__)
+#include "weft/algorithms/parallel_for.h"
+#include "weft/data/exception_collector.h"
+#include "weft/data/task_group.h"
+#include "weft/graph/graph.h"
+
+#include <pthread.h>
+#endif
 
 using namespace weft;
 using namespace weft::internal;
@@ -31,6 +41,98 @@ TEST_CASE("reports: without onReport, a line on stderr has task, text and hint",
     CHECK(result.output ==
           "weft: in task 'the main task': WaitForCounter: null counter. Give it a counter.\n");
 }
+
+// ThreadSanitizer has its own pthread_exit, which does not expect fibers.
+#if defined(__GLIBC__) && !defined(__SANITIZE_THREAD__)
+
+namespace {
+
+void EndThread() { pthread_exit(nullptr); }
+
+void CancelThread() {
+    pthread_cancel(pthread_self());
+    for (;;) pthread_testcancel();
+}
+
+// Runs `body` as the main task of a child process, and returns how that ended.
+test::ChildResult RunMain(const std::function<void(TaskScheduler &)> &body) {
+    return test::RunInChild([&] {
+        SchedulerOptions options = test::Options(2);
+        options.onReport = [](const Report &report, void *) {
+            std::fprintf(stderr, "%s%s: %s | %s | %s\n", NameOf(report.code),
+                         report.fatal ? " (fatal)" : "", report.what, report.hint,
+                         report.task != nullptr ? report.task : "no task");
+        };
+        TaskScheduler scheduler(options);
+        auto main = [&](TaskScheduler *running) { body(*running); };
+        const Task task = MakeTask(main);
+        scheduler.Run(task.function, task.arg, {});
+    });
+}
+
+void CheckCure(const test::ChildResult &result) {
+    INFO(result.output);
+    CHECK(result.Died());
+    CHECK(test::Names(result.output, "TaskThrew (fatal): pthread_exit was called in a task"));
+    CHECK(test::Names(result.output, "Return from the function instead."));
+    CHECK(!test::Names(result.output, "exception not rethrown"));
+}
+
+}  // namespace
+
+TEST_CASE("report TaskThrew: pthread_exit or a cancellation in a task is fatal, with the cure",
+          "[reporting]") {
+    for (void (*const end)() : {EndThread, CancelThread}) {
+        INFO((end == EndThread ? "pthread_exit" : "pthread_cancel"));
+        const auto bad = [=](TaskScheduler *) { end(); };
+        const auto run = [&](auto body) { CheckCure(RunMain(body)); };
+        const test::ChildResult plain = RunMain([&](TaskScheduler &scheduler) {
+            auto own = bad;
+            Counter counter;
+            TaskOptions named;
+            named.name = "ends its thread";
+            scheduler.AddTask(MakeTask(own), &counter, named);
+            scheduler.WaitForCounter(&counter);
+        });
+        CheckCure(plain);
+        CHECK(test::Names(plain.output, "| ends its thread"));
+        run([&](TaskScheduler &scheduler) {  // on an attached thread
+            auto own = bad;
+            std::thread([&] {
+                Counter counter;
+                TaskOptions here;
+                if (scheduler.AttachThread() == Status::Ok) here.worker = scheduler.CurrentWorker();
+                scheduler.AddTask(MakeTask(own), &counter, here);
+                scheduler.WaitForCounter(&counter);
+            }).join();
+        });
+        run([&](TaskScheduler &scheduler) {
+            auto own = bad;
+            TaskGroup group(scheduler);
+            TaskOptions ofGroup;
+            ofGroup.taskGroup = &group;
+            scheduler.AddTask(MakeTask(own), nullptr, ofGroup);
+            group.Wait();
+        });
+        run([&](TaskScheduler &scheduler) { ParallelFor(scheduler, 0, 100, [&](int) { end(); }); });
+        run([&](TaskScheduler &scheduler) {
+            ExceptionCollector failures;
+            auto wrapped = failures.Wrap(bad);
+            Counter counter;
+            scheduler.AddTask(MakeTask(wrapped), &counter);
+            scheduler.WaitForCounter(&counter);
+        });
+        run([&](TaskScheduler &scheduler) {
+            auto own = bad;
+            Graph graph({});
+            graph.AddNode("node", MakeTask(own));
+            graph.Check();
+            graph.Run(scheduler);
+        });
+    }
+}
+
+#endif
 
 TEST_CASE("report BrokenInvariant: is fatal, and names the invariant", "[reporting]") {
     const test::ChildResult result = test::RunInChild([] {

@@ -32,6 +32,7 @@ void CallAndCatch(Body &&body, [[maybe_unused]] Failed &&failed) noexcept {
     try {
         body();
     } catch (...) {
+        CheckThreadStays();
         failed(std::current_exception());
     }
 #else

@@ -77,6 +77,7 @@ inline void CallTask(Fiber *self, TaskScheduler *taskScheduler, const Task &task
     } catch (const std::exception &exception) {
         if (!IsKept(group)) ReportThrown(*self->worker->scheduler, exception.what());
     } catch (...) {
+        CheckThreadStays();
         if (!IsKept(group)) ReportThrown(*self->worker->scheduler, "not a std::exception");
     }
 #else

@@ -4,6 +4,7 @@
 
 #include "platform/floating_point.h"
 #include "platform/race_finder.h"
+#include "platform/thread_end.h"
 #include "scheduler/find/claim.h"
 #include "scheduler/find/find_work.h"
 #include "scheduler/find/pinned.h"
@@ -227,8 +228,11 @@ void ThreadMain(Worker *worker, Fiber *first) noexcept {
     worker->current = self;
     worker->floatingPoint = FloatingPointControl();
     env::SetThreadSlot(worker);
-    if (first != nullptr) SwitchTo(self, first, Destination::None);
-    ThreadLoop(worker);
+    const auto loop = [=] {
+        if (first != nullptr) SwitchTo(self, first, Destination::None);
+        ThreadLoop(worker);
+    };
+    CallToEnd(loop, [](void *) { CheckThreadStays(); });
     env::SetThreadSlot(nullptr);
 }
 

@@ -2,6 +2,7 @@
 #include "scheduler/state/reporting.h"
 
 #include "platform/memory_hook.h"
+#include "platform/thread_end.h"
 
 #include <cstdarg>
 #include <cstdio>
@@ -177,6 +178,24 @@ void ReportThrown(const Scheduler &scheduler, const char *what) noexcept {
                   "finds it.",
                   "an exception left the task: %.200s; the task counts as finished", what);
 }
+
+namespace {
+
+// The thread is being ended by pthread_exit or a cancellation. That cannot be stopped, and the
+// tasks on this stack and on others need the thread.
+[[noreturn]] void ReportThreadEnds() noexcept {
+    const Worker *const worker = CurrentWorker();
+    ReportFatal(worker != nullptr ? worker->scheduler->options : SchedulerOptions(),
+                ReportCode::TaskThrew,
+                "Return from the function instead. Run code that ends its thread on a thread of "
+                "your own, and cancel no thread that runs tasks.",
+                "pthread_exit was called in a task, or the thread was cancelled there; the task "
+                "and its thread cannot end in this way");
+}
+
+}  // namespace
+
+void CheckThreadStays() noexcept { IfThreadEnds(ReportThreadEnds); }
 
 void ReportForked(const SchedulerOptions &options, const char *call) noexcept {
     ReportMistake(
