@@ -153,8 +153,9 @@ void Trial::Run(const Plan *plan, const Expected &expected) {
         leak("allocations", after.held.allocations, before.held.allocations);
         leak("mappings of weft's", after.held.mappings, before.held.mappings);
         leak("thread attributes", after.held.attributes, before.held.attributes);
+        leak("thread-specific keys", after.held.keys, before.held.keys);
 #if !defined(WEFT_ASAN) && !defined(WEFT_TSAN)
-        if (!cold) leak("lines in /proc/self/maps", after.mapsLines, before.mapsLines);
+        leak("lines in /proc/self/maps", after.mapsLines, before.mapsLines);
 #endif
         if (std::memcmp(after.handlers, before.handlers, sizeof before.handlers) != 0)
             Find("a signal handler stays");
