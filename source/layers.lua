@@ -44,7 +44,7 @@ local layers = {
     ["source/blocking/"]         = table.join({ "platform/", "containers/" }, above("blocking")),
     ["source/c/"]                = { "weft/", "c/" },
     ["source/io/"]               = { "weft/", "platform/env.h", "containers/push_list.h", "io/", "<liburing.h>", "<poll.h>", "<sys/eventfd.h>",
-                                     "<sys/socket.h>", "<sys/types.h>", "<unistd.h>" },
+                                     "<sys/socket.h>", "<sys/stat.h>", "<sys/types.h>", "<unistd.h>" },
     ["source/topology/"]         = { "weft/options.h", "weft/topology/", "topology/", "<hwloc.h>" },
 }
 

@@ -38,7 +38,7 @@ enum class ReportCode : uint16_t {
     StackOverflow,  ///< A task has run over the end of its stack.
     /// A counter or an object of weft/sync/ was destroyed while a task or a thread waited for it
     /// (debug builds); a job was destroyed while it was posted; or a PostQueue while jobs waited in
-    /// it.
+    /// it; or the io_uring of an AsyncIo was closed or refused.
     DestroyedInUse,
     /// An external thread waits, but there is no worker and no attached thread. The wait goes on.
     NoWorkers,

@@ -9,6 +9,7 @@
 #include <new>
 #include <optional>
 #include <thread>
+#include <type_traits>
 
 #include <unistd.h>
 
@@ -19,6 +20,7 @@ using namespace internal;
 namespace {
 
 constexpr uint32_t kMostIoDepth = 32768;
+constexpr uint32_t kMostThreads = 1024;  // of a BlockingCalls
 
 }  // namespace
 
@@ -42,14 +44,28 @@ struct AsyncIo::State {
         }
     }
 
+    // Makes the calls of operations. From here on they may be gone.
+    static void MakeCalls(void *self, IoNode *oldest) {
+        for (IoNode *next; oldest != nullptr; oldest = next) {
+            next = oldest->next;
+            // The node is the first member of its operation.
+            static_assert(std::is_standard_layout_v<IoOperation>);
+            auto &operation = *reinterpret_cast<IoOperation *>(oldest);
+            State *const state = static_cast<State *>(self);
+            if (state == nullptr || state->calls->Submit(operation.m_call) != Status::Ok)
+                IoOperation::MakeCall(&operation);
+        }
+    }
+
     // Returns false if threads must make the calls.
     bool StartRing(TaskScheduler &scheduler, uint32_t depth,
                    const BlockingOptions &options) noexcept {
-        ring = IoRing::Make(scheduler, depth, memory);
+        ring = IoRing::Make(scheduler, depth, memory, {MakeCalls, this});
         if (ring == nullptr) return false;
-        BlockingOptions one = options;
-        one.maxThreads = 1;
-        calls.emplace(scheduler, one);
+        // One thread serves the ring. The others are started when the ring is lost.
+        BlockingOptions all = options;
+        all.maxThreads = std::min(std::max(options.maxThreads, 1u), kMostThreads - 1) + 1;
+        calls.emplace(scheduler, all);
         if (calls->Submit(serve) == Status::Ok && !isRefused) return true;
         lastError = calls->LastError();
         calls.reset();
@@ -119,6 +135,8 @@ Status AsyncIo::Submit(uint32_t count, IoOperation *operations, Counter *counter
     }
     for (uint32_t i = 0; i < count; ++i) {
         operations[i].m_node.counter = counter;
+        operations[i].m_node.ignoresOffset = false;
+        operations[i].m_io = this;
         ExternalWork::Begin(m_scheduler);
     }
     Start(count, operations);
@@ -148,12 +166,9 @@ void AsyncIo::Start(uint32_t count, IoOperation *operations) noexcept {
         m_state->ring->Submit(&operations[count - 1].m_node, &operations[0].m_node);
         return;
     }
-    for (uint32_t i = 0; i < count; ++i) {
-        IoOperation &operation = operations[i];
-        operation.m_io = this;
-        if (m_state == nullptr || m_state->calls->Submit(operation.m_call) != Status::Ok)
-            IoOperation::MakeCall(&operation);
-    }
+    for (uint32_t i = 0; i + 1 < count; ++i) operations[i].m_node.next = &operations[i + 1].m_node;
+    operations[count - 1].m_node.next = nullptr;
+    State::MakeCalls(m_state, &operations[0].m_node);
 }
 
 void IoOperation::MakeCall(void *self) {
@@ -164,10 +179,13 @@ void IoOperation::MakeCall(void *self) {
     ends.Add(operation.m_node);
 }
 
-bool AsyncIo::UsesRing() const noexcept { return m_state != nullptr && m_state->ring != nullptr; }
+bool AsyncIo::UsesRing() const noexcept {
+    return m_state != nullptr && m_state->ring != nullptr && !m_state->ring->IsLost();
+}
 
 Status AsyncIo::LastError() const noexcept {
     if (m_state == nullptr) return Status::OutOfMemory;
+    if (m_state->ring != nullptr && m_state->ring->IsLost()) return Status::NotRunning;
     return m_state->lastError != Status::Ok ? m_state->lastError : m_state->calls->LastError();
 }
 

@@ -11,6 +11,8 @@
 //    takes the announcement back, and wakes the consumer. Only one of several submitters does so.
 // 2. The consumer announces, then checks for operations. If there are some, it does not sleep.
 // 3. After it has slept, it takes the announcement back itself, if nobody else has.
+// 4. A consumer that cannot go on closes the inbox, takes what lies there, and takes no more. After
+//    each push a submitter checks whether the inbox is closed. If so, it takes what lies there.
 //
 // No operation is left behind.
 // - Events: S1, a submitter pushes. S2, it checks the announcement. C1, the consumer announces. C2,
@@ -21,6 +23,10 @@
 //   the consumer is woken after C1, and checks for operations again.
 // - A consumer that was woken by the end of an operation, while a submitter was about to wake it,
 //   is woken once more for nothing. That is harmless.
+// - Closing. The consumer closes, then takes. A submitter pushes, then checks. All four are
+// seq_cst.
+//   A submitter that does not see that the inbox is closed has pushed before the consumer takes.
+//   After closing, several threads may take at once: each exchange of PushList gets other ones.
 #pragma once
 
 #include "containers/push_list.h"
@@ -38,6 +44,16 @@ public:
         // seq_cst, both: S2. The load spares busy submitters the write to a shared line.
         return m_announced.load(kSeqCst) && m_announced.exchange(false, kSeqCst);
     }
+
+    /// A submitter, after Push: takes all nodes if the inbox is closed. Otherwise returns null.
+    Node *TakeIfClosed() noexcept { return IsClosed() ? m_list.TakeAll() : nullptr; }
+    /// The consumer: closes the inbox, and takes all nodes for the last time.
+    Node *Close() noexcept {
+        m_isClosed.store(true, kSeqCst);  // before the list is read
+        return m_list.TakeAll();
+    }
+    /// seq_cst: for TakeIfClosed.
+    bool IsClosed() const noexcept { return m_isClosed.load(kSeqCst); }
 
     /// The consumer: takes all nodes, the oldest first, linked by `next`. Null: there are none.
     Node *TakeAll() noexcept { return m_list.TakeAll(); }
@@ -57,6 +73,7 @@ public:
 private:
     PushList<Node> m_list;
     env::Atomic<bool> m_announced{false};
+    env::Atomic<bool> m_isClosed{false};
 };
 
 }  // namespace weft::internal

@@ -18,13 +18,16 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -43,8 +46,10 @@ public:
     explicit File(int file) : m_file(file) {}
     ~File() { Close(); }
     File(File &&other) noexcept : m_file(other.m_file) { other.m_file = -1; }
-    File(const File &) = delete;
-    File &operator=(const File &) = delete;
+    File &operator=(File &&other) noexcept {
+        std::swap(m_file, other.m_file);
+        return *this;
+    }
     operator int() const { return m_file; }
     void Close() {
         if (m_file >= 0) close(m_file);
@@ -349,6 +354,366 @@ TEST_CASE("io: errors of the system are results", "[io]") {
         CHECK(results[5] == -EINVAL);
         CHECK(runner.log.Text() == "");
     }
+}
+
+namespace {
+
+// The three ways in which an operation is made.
+enum class Way { Ring, Threads, ExternalThread };
+constexpr Way kWays[] = {Way::Ring, Way::Threads, Way::ExternalThread};
+const char *NameOf(Way way) {
+    return way == Way::Ring ? "ring" : way == Way::Threads ? "threads" : "external thread";
+}
+
+// Calls body(AsyncIo &) in a task, or on an external thread.
+template <class Body>
+void CallBy(Way way, test::Runner &runner, Body body) {
+    AsyncIo io(runner.scheduler, Using(way == Way::Ring));
+    if (way == Way::ExternalThread) {
+        body(io);
+        return;
+    }
+    auto call = [&](TaskScheduler *) { body(io); };
+    Counter done;
+    runner.scheduler.AddTask(MakeTask(call), &done);
+    runner.scheduler.WaitForCounter(&done);
+}
+
+struct Opened {
+    File file, other;  // of a pair, what is written to one can be read from the other
+};
+Opened OpenFile() { return {MakeFile(20), File()}; }
+Opened OpenEmptyFile() { return {MakeFile(0), File()}; }
+Opened OpenPipe() {
+    Pair pipe = MakePipe();
+    if (write(pipe.second, "0123456789", 10) != 10) return {};
+    return {std::move(pipe.first), std::move(pipe.second)};
+}
+Opened OpenPipeToWrite() {
+    Pair pipe = MakePipe();
+    return {std::move(pipe.second), std::move(pipe.first)};
+}
+Opened OpenSocket() {
+    Pair sockets = MakeSockets();
+    if (write(sockets.second, "0123456789", 10) != 10) return {};
+    return {std::move(sockets.first), std::move(sockets.second)};
+}
+Opened OpenEmptySocket() {
+    Pair sockets = MakeSockets();
+    return {std::move(sockets.first), std::move(sockets.second)};
+}
+Opened OpenDatagrams() {
+    int files[2] = {-1, -1};
+    if (socketpair(AF_UNIX, SOCK_DGRAM, 0, files) != 0) return {};
+    if (write(files[1], "0123456789", 10) != 10) return {};
+    return {File(files[0]), File(files[1])};
+}
+Opened OpenEventFile() { return {File(eventfd(3, 0)), File()}; }
+Opened OpenClosedSocket() {
+    Pair sockets = MakeSockets();
+    return {std::move(sockets.first), File()};
+}
+Opened OpenNothing() { return {}; }
+Opened OpenDeafSocket() { return {File(socket(AF_UNIX, SOCK_STREAM, 0)), File()}; }
+
+}  // namespace
+
+TEST_CASE("io: the ring, threads and external threads have the same results", "[io]") {
+    struct Row {
+        const char *what;
+        Opened (*open)();
+        IoOperation (*make)(int file, char *buffer);
+        int64_t result;
+    };
+    static char s_text[8] = "abcdefg";
+    const Row rows[] = {
+        {"file, read at 15", OpenFile,
+         [](int file, char *buffer) { return IoOperation::Read(file, buffer, 8, 15); }, 5},
+        {"file, read at its end", OpenFile,
+         [](int file, char *buffer) { return IoOperation::Read(file, buffer, 8, 20); }, 0},
+        {"file, read", OpenFile,
+         [](int file, char *buffer) { return IoOperation::Read(file, buffer, 8); }, 8},
+        {"file, read at -2", OpenFile,
+         [](int file, char *buffer) { return IoOperation::Read(file, buffer, 8, -2); }, -EINVAL},
+        {"file, write at 1000", OpenEmptyFile,
+         [](int file, char *) { return IoOperation::Write(file, s_text, 3, 1000); }, 3},
+        {"file, receive", OpenFile,
+         [](int file, char *buffer) { return IoOperation::Receive(file, buffer, 8); }, -ENOTSOCK},
+        {"pipe, read at 9", OpenPipe,
+         [](int file, char *buffer) { return IoOperation::Read(file, buffer, 8, 9); }, 8},
+        {"pipe, read at 0", OpenPipe,
+         [](int file, char *buffer) { return IoOperation::Read(file, buffer, 8, 0); }, 8},
+        {"pipe, read", OpenPipe,
+         [](int file, char *buffer) { return IoOperation::Read(file, buffer, 8); }, 8},
+        {"pipe, read at -2", OpenPipe,
+         [](int file, char *buffer) { return IoOperation::Read(file, buffer, 8, -2); }, -EINVAL},
+        {"pipe, write at 7", OpenPipeToWrite,
+         [](int file, char *) { return IoOperation::Write(file, s_text, 3, 7); }, 3},
+        {"pipe, write to the end that is read", OpenPipe,
+         [](int file, char *) { return IoOperation::Write(file, s_text, 3, 7); }, -EBADF},
+        {"socket, read at 9", OpenSocket,
+         [](int file, char *buffer) { return IoOperation::Read(file, buffer, 8, 9); }, 8},
+        {"socket, read at 0", OpenSocket,
+         [](int file, char *buffer) { return IoOperation::Read(file, buffer, 8, 0); }, 8},
+        {"socket, read", OpenSocket,
+         [](int file, char *buffer) { return IoOperation::Read(file, buffer, 8); }, 8},
+        {"socket, read at -2", OpenSocket,
+         [](int file, char *buffer) { return IoOperation::Read(file, buffer, 8, -2); }, -EINVAL},
+        {"socket, write at 9", OpenSocket,
+         [](int file, char *) { return IoOperation::Write(file, s_text, 3, 9); }, 3},
+        {"socket, write at 0", OpenSocket,
+         [](int file, char *) { return IoOperation::Write(file, s_text, 3, 0); }, 3},
+        {"datagrams, read at 9", OpenDatagrams,
+         [](int file, char *buffer) { return IoOperation::Read(file, buffer, 4, 9); }, 4},
+        {"datagrams, write at 9", OpenDatagrams,
+         [](int file, char *) { return IoOperation::Write(file, s_text, 3, 9); }, 3},
+        {"socket without its peer, read at 9", OpenClosedSocket,
+         [](int file, char *buffer) { return IoOperation::Read(file, buffer, 8, 9); }, 0},
+        {"socket without its peer, send", OpenClosedSocket,
+         [](int file, char *) { return IoOperation::Send(file, s_text, 3); }, -EPIPE},
+        {"eventfd, read at 7", OpenEventFile,
+         [](int file, char *buffer) { return IoOperation::Read(file, buffer, 8, 7); }, 8},
+        {"eventfd, read of 3 bytes", OpenEventFile,
+         [](int file, char *buffer) { return IoOperation::Read(file, buffer, 3); }, -EINVAL},
+        {"empty socket, receive with MSG_DONTWAIT", OpenEmptySocket,
+         [](int file, char *buffer) { return IoOperation::Receive(file, buffer, 8, MSG_DONTWAIT); },
+         -EAGAIN},
+        {"socket that does not listen, accept", OpenDeafSocket,
+         [](int file, char *) { return IoOperation::Accept(file); }, -EINVAL},
+        {"no file, read at 9", OpenNothing,
+         [](int file, char *buffer) { return IoOperation::Read(file, buffer, 8, 9); }, -EBADF},
+    };
+    for (Way way : kWays) {
+        test::Runner runner(test::Options(1));
+        REQUIRE(runner.scheduler.Start() == Status::Ok);
+        for (const Row &row : rows) {
+            const Opened opened = row.open();
+            std::array<char, 8> buffer{};
+            const IoOperation operation = row.make(opened.file, buffer.data());
+            int64_t result = 0;
+            CallBy(way, runner, [&](AsyncIo &io) { result = io.Run(operation); });
+            INFO(NameOf(way) << ": " << row.what);
+            CHECK(result == row.result);
+        }
+        runner.scheduler.Stop();
+        CHECK(test::Faults(runner.log) == "");
+    }
+}
+
+TEST_CASE("io: an operation waits although its file has O_NONBLOCK", "[io]") {
+    struct Row {
+        const char *what;
+        int64_t (*run)(AsyncIo &io, int file);
+        bool isSocket;
+        bool isFull;
+    };
+    const Row rows[] = {
+        {"pipe, read",
+         [](AsyncIo &io, int file) {
+             char byte = 0;
+             return io.Read(file, &byte, 1);
+         },
+         false, false},
+        {"pipe, write", [](AsyncIo &io, int file) { return io.Write(file, "x", 1); }, false, true},
+        {"socket, read at 0",
+         [](AsyncIo &io, int file) {
+             char byte = 0;
+             return io.Read(file, &byte, 1, 0);
+         },
+         true, false},
+        {"socket, receive",
+         [](AsyncIo &io, int file) {
+             char byte = 0;
+             return io.Receive(file, &byte, 1);
+         },
+         true, false},
+        {"socket, send", [](AsyncIo &io, int file) { return io.Send(file, "x", 1); }, true, true},
+    };
+    for (Way way : kWays) {
+        for (const Row &row : rows) {
+            Pair pair = row.isSocket ? MakeSockets() : MakePipe();
+            if (!row.isSocket && row.isFull) std::swap(pair.first, pair.second);
+            for (int file : {int{pair.first}, int{pair.second}}) {
+                REQUIRE(fcntl(file, F_SETFL, O_NONBLOCK) == 0);
+            }
+            const std::array<char, 4096> block{};
+            while (row.isFull && write(pair.first, block.data(), block.size()) > 0) {
+            }
+            test::Runner runner(test::Options(1));
+            REQUIRE(runner.scheduler.Start() == Status::Ok);
+            std::atomic<bool> isReady{false};
+            int64_t result = 0;
+            test::Threads other(1, [&](uint32_t) {
+                test::SpinUntil([&] { return isReady.load(); });
+                test::Linger(2000);  // an operation that does not wait returns meanwhile
+                std::array<char, 4096> got;
+                if (!row.isFull) {
+                    isReady.store(write(pair.second, "y", 1) == 1);
+                } else {
+                    while (read(pair.second, got.data(), got.size()) > 0) {
+                    }
+                }
+            });
+            CallBy(way, runner, [&](AsyncIo &io) {
+                isReady.store(true);
+                result = row.run(io, pair.first);
+            });
+            other.Join();
+            runner.scheduler.Stop();
+            INFO(NameOf(way) << ": " << row.what);
+            CHECK(result == 1);
+        }
+    }
+}
+
+TEST_CASE("io: accept and connect wait although their sockets have O_NONBLOCK", "[io]") {
+    for (Way way : kWays) {
+        const File listening(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0)),
+            client(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        auto *const any = reinterpret_cast<sockaddr *>(&address);
+        socklen_t bytes = sizeof address;
+        REQUIRE(bind(listening, any, bytes) == 0);
+        REQUIRE(listen(listening, 4) == 0);
+        REQUIRE(getsockname(listening, any, &bytes) == 0);
+        test::Runner runner(test::Options(1));
+        REQUIRE(runner.scheduler.Start() == Status::Ok);
+        std::atomic<bool> isReady{false};
+        int64_t accepted = 0, connected = 1;
+        test::Threads other(1, [&](uint32_t) {
+            test::SpinUntil([&] { return isReady.load(); });
+            test::Linger(2000);
+            AsyncIo io(runner.scheduler, Using(false));
+            connected = io.Connect(client, &address, sizeof address);
+        });
+        CallBy(way, runner, [&](AsyncIo &io) {
+            isReady.store(true);
+            accepted = io.Accept(listening, SOCK_CLOEXEC);
+        });
+        other.Join();
+        const File server(static_cast<int>(accepted));
+        runner.scheduler.Stop();
+        INFO(NameOf(way));
+        CHECK(accepted >= 0);
+        CHECK(connected == 0);
+    }
+}
+
+namespace {
+
+// Lets io_uring_enter fail with this error, on all threads. Returns false if the system cannot.
+bool RefuseEnter(uint32_t error) {
+    sock_filter filter[] = {
+        {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, nr)},
+        {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, __NR_io_uring_enter},
+        {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | error},
+        {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},
+    };
+    sock_fprog program{4, filter};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
+}
+
+// The ring is lost by `lose`, in a child process. Ends the child: 0 if all is well.
+template <class Lose>
+void LoseRing(Lose lose) {
+    test::EndAfter(20);
+    const File file = MakeFile(100);
+    const Pair early = MakePipe(), late = MakePipe();
+    test::Runner runner(test::Options(2));
+    int wrong = 0;
+    const Status status = runner.Run([&](TaskScheduler &scheduler) {
+        int least = open("/dev/null", O_RDONLY);
+        close(least);
+        std::optional<AsyncIo> io;
+        io.emplace(scheduler, Using(true));
+        if (!io->UsesRing()) _exit(0);
+        char bytes[4] = {};
+        Counter first, second, third;
+        IoOperation inFlight = IoOperation::Read(early.first, &bytes[0], 1);
+        io->Submit(inFlight, &first);
+        if (io->Read(file, &bytes[1], 1, 7) != 1) _exit(2);  // the kernel has both
+        if (!lose(least)) _exit(0);                          // an emulator
+        // Files that get the numbers of descriptors that were closed.
+        File others[3];
+        for (File &other : others) other = MakeFile(16);
+        if (io->Read(file, &bytes[1], 1, 8) != 1 || bytes[1] != ByteAt(8)) wrong |= 1;
+        IoOperation reads[2] = {IoOperation::Read(late.first, &bytes[2], 1),
+                                IoOperation::Read(late.first, &bytes[3], 1)};
+        io->Submit(2, reads, &second);
+        IoOperation last = IoOperation::Write(late.second, "xy", 2);
+        io->Submit(last, &third);
+        scheduler.WaitForCounter(&third);
+        scheduler.WaitForCounter(&second);
+        if (reads[0].Result() != 1 || reads[1].Result() != 1 || last.Result() != 2) wrong |= 2;
+        if (write(early.second, "z", 1) != 1) wrong |= 4;
+        scheduler.WaitForCounter(&first);
+        if (inFlight.Result() != 1 || bytes[0] != 'z') wrong |= 4;
+        if (io->UsesRing() || io->LastError() != Status::NotRunning) wrong |= 8;
+        io.reset();
+        for (const File &other : others) {
+            std::array<char, 20> now{};
+            if (pread(other, now.data(), now.size(), 0) != 16 || !IsPart(now.data(), 16, 0))
+                wrong |= 16;
+        }
+    });
+    if (runner.log.CountOf(ReportCode::DestroyedInUse) != 1) wrong |= 32;
+    std::fprintf(stderr, "wrong %d\n%s\n", wrong, runner.log.Text().c_str());
+    _exit(status == Status::Ok && wrong == 0 && runner.log.Count() == 1 ? 0 : 3);
+}
+
+}  // namespace
+
+TEST_CASE("report DestroyedInUse: io_uring is refused later, and threads make the calls",
+          "[io][report]") {
+    for (uint32_t error : {EPERM, ENOSYS, EINVAL, EAGAIN}) {
+        const test::ChildResult child =
+            test::RunInChild([&] { LoseRing([&](int) { return RefuseEnter(error); }); });
+        INFO("error " << error << ": " << child.output);
+        CHECK(child.exited);
+        CHECK(child.code == 0);
+    }
+}
+
+TEST_CASE("report DestroyedInUse: the descriptors of a ring are closed, and threads make the calls",
+          "[io][report]") {
+    struct Row {
+        const char *what;
+        int from, to;  // counted from the first one that AsyncIo opens
+    };
+    for (const Row &row : {Row{"all", 0, 1}, Row{"the first", 0, 0}, Row{"the second", 1, 1}}) {
+        const test::ChildResult child = test::RunInChild([&] {
+            LoseRing([&](int least) {
+                for (int i = row.from; i <= row.to; ++i) close(least + i);
+                return true;
+            });
+        });
+        INFO(row.what << ": " << child.output);
+        CHECK(child.exited);
+        CHECK(child.code == 0);
+    }
+}
+
+TEST_CASE("io: an idle ring whose descriptors are closed can be destroyed", "[io]") {
+    const test::ChildResult child = test::RunInChild([&] {
+        test::EndAfter(20);
+        test::Runner runner(test::Options(1));
+        const int least = open("/dev/null", O_RDONLY);
+        close(least);
+        {
+            AsyncIo io(runner.scheduler, Using(true));
+            if (!io.UsesRing()) _exit(0);
+            test::Linger(2000);  // its thread sleeps
+            close(least);
+            close(least + 1);
+        }
+        _exit(runner.log.CountOf(ReportCode::DestroyedInUse) == 1 ? 0 : 3);
+    });
+    INFO(child.output);
+    CHECK(child.exited);
+    CHECK(child.code == 0);
 }
 
 TEST_CASE("io: a refused submission has no effect", "[io][report]") {

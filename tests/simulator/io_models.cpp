@@ -65,10 +65,41 @@ void Inbox() {
     if (isDisturbed) other.Join();
 }
 
+// Two or three threads push nodes while the consumer closes the inbox. Each node must be taken
+// once.
+void ClosedInbox() {
+    weft::internal::IoInbox<Node> inbox;
+    const uint32_t submitters = 2 + Random(2), each = 1 + Random(3);
+    std::vector<Node> nodes(submitters * each);
+    uint32_t begun = 0;
+    auto take = [](Node *node) {
+        for (Node *next; node != nullptr; node = next) {
+            next = node->next;
+            Check(node->written.Get() == 1, "a write before Push is not visible");
+            Check(++node->taken == 1, "a node was taken twice");
+        }
+    };
+    auto submit = [&] {
+        Node *const own = &nodes[begun++ * each];
+        for (uint32_t i = 0; i < each; ++i) {
+            own[i].written.Set(1);
+            static_cast<void>(inbox.Push(&own[i], &own[i]));
+            take(inbox.TakeIfClosed());
+        }
+    };
+    std::deque<HostThread<decltype(submit)>> threads;
+    for (uint32_t i = 0; i < submitters; ++i) threads.emplace_back(submit).Start();
+    if (Random(2) == 0) take(inbox.TakeAll());
+    take(inbox.Close());
+    for (auto &thread : threads) thread.Join();
+    for (const Node &node : nodes) Check(node.taken == 1, "a node was left behind");
+}
+
 }  // namespace
 
 std::vector<Model> IoModels() {
-    return {{"io_inbox", "threads hand operations to a thread that sleeps", Inbox}};
+    return {{"io_inbox", "threads hand operations to a thread that sleeps", Inbox},
+            {"io_inbox_closes", "threads hand operations to a thread that gives up", ClosedInbox}};
 }
 
 }  // namespace simulator

@@ -46,6 +46,7 @@ struct IoNode {
     int32_t file = -1;
     int32_t flags = 0;
     IoKind kind = IoKind::None;
+    bool ignoresOffset = false;  // the ring: a socket has refused it
     WEFT_ATOMIC<bool> isSubmitted{false};
 };
 
@@ -62,7 +63,8 @@ struct IoNode {
 /// transfer fewer bytes than asked for: at the end of a file, from a pipe or socket with fewer
 /// bytes, on a full disk. 0 bytes from Read or Receive mean the end. At most 0x7ffff000 bytes are
 /// transferred. An operation that a signal has interrupted is made again; EINTR is never a result.
-/// With O_NONBLOCK the result may be -EAGAIN.
+/// An operation waits even if its file has O_NONBLOCK, or its socket a time-out (SO_RCVTIMEO). Only
+/// with MSG_DONTWAIT the result may be -EAGAIN.
 class IoOperation {
 public:
     /// Does nothing; Submit refuses it.
@@ -133,7 +135,7 @@ private:
     static void MakeCall(void *self);
 
     internal::IoNode m_node;
-    AsyncIo *m_io = nullptr;  // while a thread of BlockingCalls is to make the call
+    AsyncIo *m_io = nullptr;  // while it is submitted
     BlockingCall m_call{MakeCall, this};
 };
 
@@ -146,8 +148,8 @@ struct AsyncIoOptions {
     /// others, such as reads of empty pipes.
     uint32_t depth = 1024;
     bool useRing = true;  ///< False: threads make the calls, even if there is io_uring.
-    /// The threads. With io_uring there is one, whatever maxThreads is. Without io_uring,
-    /// maxThreads is the number of operations that run at once.
+    /// The threads. With io_uring there is one, whatever maxThreads is. Without io_uring, or when
+    /// it is lost, maxThreads is the number of operations that run at once.
     BlockingOptions threads;
 };
 
@@ -158,9 +160,15 @@ struct AsyncIoOptions {
 /// make no system call for it, except to wake this thread if it sleeps. Without io_uring this is a
 /// BlockingCalls: an operation that blocks holds a thread. Whether there is io_uring is found out
 /// in the constructor: the library may have been built without liburing, and the kernel may be too
-/// old (before 5.7) or refuse it (containers).
+/// old (before 5.11) or refuse it (containers).
 ///
-/// Memory is taken only in the constructor and, without io_uring, when a thread starts.
+/// io_uring has two descriptors of the process. Do not close them (closefrom, close_range), and do
+/// not let a seccomp filter forbid io_uring later. If that happens, it is reported once
+/// (DestroyedInUse), and threads make all operations that the kernel does not have yet. This may
+/// take a second. A read of a closed file ends with -EBADF.
+///
+/// Memory is taken only in the constructor and, without io_uring, when a thread starts. The thread
+/// of io_uring also wakes up once a second.
 class AsyncIo {
 public:
     /// Makes the ring and starts its thread. The scheduler must outlive this, and need not run yet.
@@ -228,12 +236,12 @@ public:
         return Submit(1, &operation, counter);
     }
 
-    /// Returns true if io_uring is used. Thread-safe.
+    /// Returns true if io_uring is used, and is not lost. Thread-safe.
     bool UsesRing() const noexcept;
 
     /// Returns Ok, or the last error: BadOption (an option is out of range, and the nearest value
-    /// is used), or an error of BlockingCalls::LastError. That there is no io_uring is no error.
-    /// Thread-safe.
+    /// is used), NotRunning (io_uring is lost, see above), or an error of BlockingCalls::LastError.
+    /// That there is no io_uring from the beginning is no error. Thread-safe.
     Status LastError() const noexcept;
 
 private:
