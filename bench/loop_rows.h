@@ -49,6 +49,15 @@ public:
                       [=](uint32_t i) { return MixTimes(i + 1, (falls ? kSkewed - i : i) / 4); });
     }
 
+    /// The last 16 indices take 200 microseconds each, the others next to nothing.
+    static double UnevenEnd(uint32_t workers) {
+        constexpr uint32_t kCount = 200000, kSlow = 16;
+        return Filled(workers, kCount, [](uint32_t i) {
+            if (i >= kCount - kSlow) Spin(200e3);
+            return i + 1;
+        });
+    }
+
     static double Nested(uint32_t workers) {
         constexpr uint32_t kOuter = 64, kInner = 256;
         std::vector<uint64_t> cells(kOuter * kInner);
@@ -180,6 +189,7 @@ void AddLoopWorkloads(std::vector<Row> &rows, uint32_t workers, const char *name
     add("20us_16", [=] { return All::Spun(workers, 16, 20e3); });
     add("rising", [=] { return All::Skewed(workers, false); });
     add("falling", [=] { return All::Skewed(workers, true); });
+    add("uneven_end", [=] { return All::UnevenEnd(workers); });
     add("nested", [=] { return All::Nested(workers); });
     add("blur", [=] { return All::Blur(workers); });
     for (uint32_t count : {64u, 1000u, kBulk}) {
