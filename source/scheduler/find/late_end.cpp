@@ -14,7 +14,7 @@ namespace weft::internal {
 namespace {
 
 constexpr uint32_t kMostItems = 8;
-constexpr size_t kTextBytes = 4096;
+constexpr size_t kLateTextBytes = 4096;
 
 // The time until a deadline, for a text.
 struct TimeLeft {
@@ -196,7 +196,7 @@ uint64_t DeadlineOfBatch(Scheduler &scheduler, uint32_t index) noexcept {
 void ReportLateEnd(Scheduler &scheduler, Worker *worker, const char *withdrawn,
                    uint64_t count) noexcept {
     if (WasReported(scheduler, ReportCode::EndDelayed)) return;
-    ReportText text(scheduler.memory, kTextBytes);
+    ReportText text(scheduler.memory, kLateTextBytes);
     const uint64_t after = (TimeOf(scheduler) - scheduler.lateEnd.wantedAt) / 1'000'000;
     text.Add("the run should end, and has not ended after %llu ms%s",
              static_cast<unsigned long long>(after), withdrawn != nullptr ? withdrawn : "");
