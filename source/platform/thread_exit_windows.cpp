@@ -46,14 +46,16 @@ void Withdraw(ExitCall *exit, bool mayFree) noexcept {
 // The system calls this once, when a thread ends and its slot has a value. If there is an earlier
 // call, or the call sets a new one, this makes that call, too, up to a bound, as pthreads do.
 void WINAPI Call(void *exit) noexcept {
+    AddCall();  // so that the slot stays until the end of this function
     for (int round = 0; exit != nullptr && round < 4; ++round) {
         ExitCall *const ending = static_cast<ExitCall *>(exit);
         const ExitCall called = *ending;
         Withdraw(ending, false);
         called.call(called.arg);
-        exit = s_slot != FLS_OUT_OF_INDEXES ? FlsGetValue(s_slot) : nullptr;
+        exit = FlsGetValue(s_slot);
     }
-    if (exit != nullptr) FlsSetValue(s_slot, nullptr);
+    FlsSetValue(s_slot, nullptr);
+    RemoveCall(false);
 }
 
 }  // namespace
