@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -150,6 +151,34 @@ TEST_CASE("io: where the kernel refuses io_uring, threads make the calls", "[io]
         INFO(child.output);
         CHECK(child.exited);
         CHECK(child.code == 0);
+    }
+}
+
+TEST_CASE("report EndDelayed: names a task in an operation of AsyncIo", "[io]") {
+    for (bool ring : {true, false}) {
+        INFO((ring ? "ring" : "threads"));
+        SchedulerOptions options = test::Options(2);
+        options.stopGraceMilliseconds = 1;
+        test::Runner runner(options);
+        const Pair pipe = MakePipe();
+        REQUIRE(runner.scheduler.Start() == Status::Ok);
+        AsyncIo io(runner.scheduler, Using(ring));
+        char byte = 0;
+        int64_t result = 0;
+        test::Batch reads(
+            1, [&](TaskScheduler &, uint32_t) { result = io.Read(pipe.first, &byte, 1); });
+        runner.scheduler.AddTask(reads[0], nullptr, test::Named("reader"));
+        bool isReported = false;
+        std::thread writes([&] {
+            isReported =
+                test::SpinUntil([&] { return runner.log.CountOf(ReportCode::EndDelayed) != 0; });
+            if (write(pipe.second, "x", 1) != 1) isReported = false;
+        });
+        runner.scheduler.Stop();
+        writes.join();
+        CHECK(isReported);
+        CHECK(result == 1);
+        CHECK(test::Names(runner.log.Text(), "task 'reader' (in an operation of AsyncIo)"));
     }
 }
 

@@ -13,7 +13,6 @@ namespace weft::internal {
 
 namespace {
 
-constexpr uint32_t kMostItems = 8;
 constexpr size_t kLateTextBytes = 4096;
 
 // The time until a deadline, for a text.
@@ -56,16 +55,17 @@ void AddTimed(ItemList &items, Scheduler &scheduler) noexcept {
         const char *name;
         uint64_t deadline;
         bool isKept;
-    } seen[kMostItems];
+    } seen[ItemList::kMost];
     uint32_t count = 0;
     scheduler.timers.ForEach([&](const Timer &timer) {
         if (timer.expiry.kind != TimerKind::Task) return;
         const TimedTask &timed = *static_cast<const TimedTask *>(timer.expiry.owner);
-        if (count++ < kMostItems)
+        if (count++ < ItemList::kMost)
             seen[count - 1] = {timed.block->label.name, timer.deadline, timed.isKept};
     });
     for (uint32_t i = 0; i < count; ++i) {
-        const Seen &its = seen[i < kMostItems ? i : 0];  // those that are not told need no name
+        const Seen &its =
+            seen[i < ItemList::kMost ? i : 0];  // those that are not told need no name
         items.AddDeferred(its.isKept ? "coroutine" : "timed task", 1, its.name, its.deadline);
     }
 }
@@ -76,7 +76,7 @@ void AddBatches(ItemList &items, Scheduler &scheduler, Worker *worker) noexcept 
         if (HoldBatch(scheduler, index).IsEmpty()) continue;
         const DeferredBatch &batch = scheduler.batches.At(index);
         items.AddDeferred(batch.isTimed ? KindOfTimed(*batch.oldest) : "deferred task", batch.count,
-                          batch.oldest->label.name, DeadlineOfBatch(scheduler, index));
+                          batch.oldest->label.name, DeadlineOfBatch(items, scheduler, index));
         ReachForBatch(scheduler, worker, index, 1);
     }
 }
@@ -96,11 +96,11 @@ void AddGuests(ReportText &text, const Scheduler &scheduler, const WaitGraph &gr
     for (uint32_t i = 0; i < graph.Count(); ++i) {
         const WaiterInfo &waiter = graph.At(i);
         if (!waiter.isExternal) continue;
-        if (waiting++ >= kMostItems) continue;
+        if (waiting++ >= ItemList::kMost) continue;
         text.Add(waiting == 1 ? "; external threads wait for counter %p" : ", counter %p",
                  static_cast<const void *>(waiter.counter));
     }
-    if (waiting > kMostItems) text.Add(" and %u more", waiting - kMostItems);
+    if (waiting > ItemList::kMost) text.Add(" and %u more", waiting - ItemList::kMost);
     // without workers Stop itself is attached
     const uint32_t attached = scheduler.attached.Value(),
                    others = attached - (scheduler.workerCount == 0 && attached != 0 ? 1 : 0);
@@ -136,7 +136,7 @@ ItemList::ItemList(ReportText &text, Scheduler &scheduler, const char *heading) 
 
 bool ItemList::Begin(uint32_t tasks) noexcept {
     m_tasks += tasks;
-    if (++m_items > kMostItems) return false;
+    if (++m_items > kMost) return false;
     m_text.Add("%s", m_items == 1 ? m_heading : ", ");
     return true;
 }
@@ -172,7 +172,7 @@ void ItemList::AddWaiter(const WaiterInfo &waiter) noexcept {
 }
 
 void ItemList::End(uint64_t others) noexcept {
-    if (m_items > kMostItems) m_text.Add(" and %u more", m_items - kMostItems);
+    if (m_items > kMost) m_text.Add(" and %u more", m_items - kMost);
     if (others != 0)
         m_text.Add("%s%llu other tasks", m_items == 0 ? m_heading : ", ",
                    static_cast<unsigned long long>(others));
@@ -183,8 +183,10 @@ const char *KindOfTimed(const TaskBlock &block) noexcept {
     return group != nullptr && TaskGroupAccess::IsPeriodic(*group) ? "periodic task" : "timed task";
 }
 
-uint64_t DeadlineOfBatch(Scheduler &scheduler, uint32_t index) noexcept {
+// Looks at all timers, so only for an item that is told.
+uint64_t DeadlineOfBatch(const ItemList &items, Scheduler &scheduler, uint32_t index) noexcept {
     uint64_t deadline = Timers::kNever;
+    if (items.IsFull()) return deadline;
     void *const owner = reinterpret_cast<void *>(uintptr_t{index});
     scheduler.timers.ForEach([&](const Timer &timer) {
         if (timer.expiry.kind == TimerKind::Batch && timer.expiry.owner == owner)

@@ -11,6 +11,8 @@ namespace weft::internal {
 /// A list in a report. The first items are told, the others are only counted.
 class ItemList {
 public:
+    static constexpr uint32_t kMost = 8;
+
     /// `heading`: comes before the first item.
     ItemList(ReportText &text, Scheduler &scheduler, const char *heading) noexcept;
 
@@ -24,6 +26,8 @@ public:
     void End(uint64_t others) noexcept;
 
     uint64_t TaskCount() const noexcept { return m_tasks; }
+    /// Returns true if the next item is only counted.
+    bool IsFull() const noexcept { return m_items >= kMost; }
 
 private:
     // Counts the next item. Returns true if it is to be told.
@@ -41,8 +45,8 @@ private:
 /// Returns "periodic" or "timed", by what counts the tasks of the block.
 const char *KindOfTimed(const TaskBlock &block) noexcept;
 
-/// Returns the deadline of a timed batch, or kNever. The caller holds the batch.
-uint64_t DeadlineOfBatch(Scheduler &scheduler, uint32_t index) noexcept;
+/// Returns the deadline of a timed batch, for the list; or kNever. The caller holds the batch.
+uint64_t DeadlineOfBatch(const ItemList &items, Scheduler &scheduler, uint32_t index) noexcept;
 
 /// Returns true if external threads keep the run from ending: they wait, or are attached.
 inline bool AnyGuest(const Scheduler &scheduler) noexcept {

@@ -49,7 +49,7 @@ void WithdrawBatches(Scheduler &scheduler, Worker *worker, ItemList &items) noex
         TaskGroup *const group = GroupOf(batch.oldest->counter.Get());
         const bool isPeriodic = group != nullptr && TaskGroupAccess::IsPeriodic(*group);
         const char *const name = batch.oldest->label.name;
-        const uint64_t deadline = DeadlineOfBatch(scheduler, index);
+        const uint64_t deadline = DeadlineOfBatch(items, scheduler, index);
         const char *const kind = batch.isTimed ? KindOfTimed(*batch.oldest) : "deferred task";
         bool isWithdrawn = isPeriodic;  // a PeriodicTask may have been cancelled before
         if (isPeriodic) {
@@ -88,8 +88,8 @@ bool WithdrawAll(Scheduler &scheduler, Worker *worker) noexcept {
     scheduler.lateEnd.withdraws.store(true, kRelaxed);  // late readers: see the top of ending.h
     ReportText text(scheduler.memory, kTextBytes);
     ItemList items(text, scheduler, "; StopFor has withdrawn ");
+    WithdrawBatches(scheduler, worker, items);  // first, because TakeIf looks at their timers
     WithdrawTimed(scheduler, worker, items);
-    WithdrawBatches(scheduler, worker, items);
     WithdrawSingles(scheduler, worker, items);
     if (items.TaskCount() == 0) return false;
     items.End(0);
