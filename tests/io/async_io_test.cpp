@@ -447,7 +447,7 @@ Opened OpenDeafSocket() { return {File(socket(AF_UNIX, SOCK_STREAM, 0)), File()}
 
 }  // namespace
 
-TEST_CASE("io: the ring, threads and external threads have the same results", "[io]") {
+TEST_CASE("io: each way to make an operation has the same results", "[io]") {
     struct Row {
         const char *what;
         Opened (*open)();
@@ -695,7 +695,7 @@ void LoseRing(Lose lose) {
 
 }  // namespace
 
-TEST_CASE("report DestroyedInUse: io_uring is refused later, and threads make the calls",
+TEST_CASE("report DestroyedInUse: io_uring is refused later and threads make the calls",
           "[io][report]") {
     for (uint32_t error : {EPERM, ENOSYS, EINVAL, EAGAIN}) {
         const test::ChildResult child =
@@ -706,7 +706,7 @@ TEST_CASE("report DestroyedInUse: io_uring is refused later, and threads make th
     }
 }
 
-TEST_CASE("report DestroyedInUse: the descriptors of a ring are closed, and threads make the calls",
+TEST_CASE("report DestroyedInUse: the descriptors of a ring are closed and threads make the calls",
           "[io][report]") {
     struct Row {
         const char *what;
