@@ -99,10 +99,11 @@ TaggedHeapState *NewState(const TaskScheduler &scheduler, const SchedulerOptions
     if (memory == nullptr) return nullptr;
     char *tags = memory + TaggedHeapState::OwnBytes(), *caches = tags + tagCount * sizeof(HeapTag);
     const size_t rowBytes = TaggedHeapState::RowBytes(tagCount);
+    void *const runs = caches + rows * rowBytes;
     auto *heap = new (memory)
         TaggedHeapState{scheduler, pool,     blocks,
-                        tagCount,  rows,     reinterpret_cast<HeapTag *>(tags),
-                        caches,    rowBytes, reinterpret_cast<HeapRun *>(caches + rows * rowBytes)};
+                        tagCount,  rows,     static_cast<HeapTag *>(static_cast<void *>(tags)),
+                        caches,    rowBytes, static_cast<HeapRun *>(runs)};
     for (uint32_t tag = 0; tag < tagCount; ++tag) {
         new (&heap->tags[tag]) HeapTag();
         for (uint32_t row = 0; row < rows; ++row) new (&heap->CacheOf(row, tag)) WorkerCache();

@@ -79,7 +79,8 @@ struct TaggedHeapState {
 
     // The cache of worker `row` for the tag.
     WorkerCache &CacheOf(uint32_t row, uint32_t tag) const noexcept {
-        return reinterpret_cast<WorkerCache *>(rows + row * rowBytes)[tag];
+        void *const ofRow = rows + row * rowBytes;
+        return static_cast<WorkerCache *>(ofRow)[tag];
     }
     size_t Bytes() const noexcept { return BytesFor(tagCount, cacheRows, blocks.blockCount); }
     static size_t RowBytes(uint32_t tagCount) noexcept {

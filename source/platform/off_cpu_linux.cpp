@@ -42,7 +42,8 @@ char *ThreadPointer() noexcept {
 // Returns `rseq_cs` of the calling thread, or null if the C library has not registered it.
 volatile uint64_t *Word() noexcept {
     if (__rseq_size == 0) return nullptr;
-    auto *const area = reinterpret_cast<struct rseq *>(ThreadPointer() + __rseq_offset);
+    void *const place = ThreadPointer() + __rseq_offset;
+    auto *const area = static_cast<struct rseq *>(place);
     const auto cpu = static_cast<int32_t>(const_cast<volatile uint32_t &>(area->cpu_id));
     if (cpu < 0) return nullptr;
     return reinterpret_cast<volatile uint64_t *>(&area->rseq_cs);

@@ -11,12 +11,12 @@ namespace weft::internal {
 /// Returns the object of type T that was made in the storage.
 template <class T>
 T &Stored(unsigned char *storage) noexcept {
-    return *std::launder(reinterpret_cast<T *>(storage));
+    return *std::launder(static_cast<T *>(static_cast<void *>(storage)));
 }
 
 template <class T>
 const T &Stored(const unsigned char *storage) noexcept {
-    return *std::launder(reinterpret_cast<const T *>(storage));
+    return *std::launder(static_cast<const T *>(static_cast<const void *>(storage)));
 }
 
 }  // namespace weft::internal

@@ -107,7 +107,8 @@ public:
 
 private:
     Item &At(uint32_t index) noexcept {
-        return *std::launder(reinterpret_cast<Item *>(m_bytes + index * sizeof(Item)));
+        return *std::launder(
+            static_cast<Item *>(static_cast<void *>(m_bytes + index * sizeof(Item))));
     }
     uint32_t m_count = 0;
     alignas(Item) unsigned char m_bytes[kMaxItems * sizeof(Item)];
@@ -321,7 +322,7 @@ private:
     static void RunItem(TaskScheduler *, void *arg) {
         Slot &slot = *static_cast<Slot *>(arg);
         FeedWork &work = *slot.m_work;
-        Item *stored = std::launder(reinterpret_cast<Item *>(slot.m_bytes));
+        Item *stored = std::launder(static_cast<Item *>(static_cast<void *>(slot.m_bytes)));
         Item item(std::move(*stored));
         stored->~Item();
         Feeder<Item> feeder(work, &slot);  // the first item that it adds takes the same slot

@@ -89,7 +89,8 @@ private:
             if constexpr (kIsCheap<ElementOf<It>>) {
                 // Copies leave the elements where they are. So an exception needs no care here.
                 MergeBothEnds(left, leftEnd, right, rightEnd, to);
-                parts = {left, left, right, right, to};
+                parts.leftEnd = left;
+                parts.rightEnd = right;
             }
             while (parts.left != parts.leftEnd && parts.right != parts.rightEnd) {
                 From &next = m_less(*parts.right, *parts.left) ? parts.right : parts.left;

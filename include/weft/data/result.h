@@ -189,7 +189,7 @@ public:
     /// Like Get, for a result that is known (IsReady). Does not wait. Thread-safe.
     T &Value() {
         ThrowIfFailed();
-        return *std::launder(reinterpret_cast<T *>(m_storage));
+        return *std::launder(static_cast<T *>(static_cast<void *>(m_storage)));
     }
 
     /// Destroys the value or the exception, so that the result can be set again. Call it when no
@@ -212,7 +212,7 @@ private:
         return true;
     }
     void Destroy() noexcept {
-        if (m_hasValue) std::launder(reinterpret_cast<T *>(m_storage))->~T();
+        if (m_hasValue) std::launder(static_cast<T *>(static_cast<void *>(m_storage)))->~T();
         m_hasValue = false;
     }
 

@@ -28,10 +28,12 @@ struct EntryGate {
     static SchedulerState &StateOf(TaskScheduler &scheduler) noexcept {
         static_assert(sizeof(SchedulerState) <= sizeof scheduler.m_storage,
                       "the storage in the public class is too small");
-        return *std::launder(reinterpret_cast<SchedulerState *>(scheduler.m_storage));
+        return *std::launder(
+            static_cast<SchedulerState *>(static_cast<void *>(scheduler.m_storage)));
     }
     static const SchedulerState &StateOf(const TaskScheduler &scheduler) noexcept {
-        return *std::launder(reinterpret_cast<const SchedulerState *>(scheduler.m_storage));
+        return *std::launder(
+            static_cast<const SchedulerState *>(static_cast<const void *>(scheduler.m_storage)));
     }
     static void Construct(TaskScheduler &scheduler, const SchedulerOptions &options) noexcept {
         new (scheduler.m_storage) SchedulerState(options);

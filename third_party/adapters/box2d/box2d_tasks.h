@@ -82,7 +82,10 @@ private:
     /// For box2d 3.0 and 3.1.
     static void *Enqueue(Loop *loop, int items, int minRange, void *context, void *user) {
         auto &self = *static_cast<Box2dTasks *>(user);
-        if (!self.IsCalledInside()) return loop(0, items, 0, context), nullptr;
+        if (!self.IsCalledInside()) {
+            loop(0, items, 0, context);
+            return nullptr;
+        }
         // At most one block for each `minRange` items, and at most four for each worker.
         const int most = static_cast<int>(self.Workers()) * 4;
         const int block = (std::max)((std::max)(1, minRange), (items + most - 1) / most);
@@ -96,7 +99,10 @@ private:
     /// For later versions.
     static void *Enqueue(Call *call, void *context, void *user) {
         auto &self = *static_cast<Box2dTasks *>(user);
-        if (!self.IsCalledInside()) return call(context), nullptr;
+        if (!self.IsCalledInside()) {
+            call(context);
+            return nullptr;
+        }
         return self.Submit(self.Take(nullptr, call, context), 1);
     }
 

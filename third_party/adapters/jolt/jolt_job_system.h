@@ -17,6 +17,11 @@
 #include <Jolt/Core/JobSystem.h>
 #include <Jolt/Physics/PhysicsSettings.h>
 
+#if defined(__clang__)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wweak-vtables"  // an adapter is only a header
+#endif
+
 namespace weft {
 
 /// A JobSystem for Jolt: its jobs become tasks of weft.
@@ -175,3 +180,7 @@ private:
 };
 
 }  // namespace weft
+
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif

@@ -11,6 +11,11 @@
 
 #include <IlmThreadPool.h>
 
+#if defined(__clang__)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wweak-vtables"  // an adapter is only a header
+#endif
+
 namespace weft {
 
 namespace internal {
@@ -112,3 +117,7 @@ inline void StopUsingForExr() {
 }
 
 }  // namespace weft
+
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
