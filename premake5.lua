@@ -333,11 +333,12 @@ end
 -- Tests of the adapters for other libraries, if these are installed: tests/adapters.sh.
 local hasAdapted = os.istarget("linux") and not _OPTIONS.cross and os.findheader("jxl/encode.h")
     and os.findheader("ode/threading.h") and os.findheader("OpenEXR/ImfHeader.h") and os.findheader("asio/execution.hpp")
+    and os.findheader("tbb/task_arena.h")
 if hasAdapted and testProgram("adapter_tests", inTests("adapters")) then
     files(runHelpers)
     includedirs { "third_party" }
     sysincludedirs { "/usr/include/OpenEXR", "/usr/include/Imath" }
-    links { "jxl", "jxl_threads", "ode", "OpenEXR", "IlmThread", "Iex" }
+    links { "jxl", "jxl_threads", "ode", "OpenEXR", "IlmThread", "Iex", "tbb" }
     weft.use()
 end
 
