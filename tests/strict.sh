@@ -5,6 +5,7 @@
 # last line has the sum.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
+export WEFT_UNITY=  # an object for each source file
 . tests/runs.sh
 
 check() { # what must not be there, the lines that are

@@ -76,7 +76,11 @@ CpuSet CpusOf(pid_t thread) noexcept {
 }
 
 // The CPUs that the process was given: those of its first thread when weft was loaded, which is
-// before main. Later the program may bind that thread to some of them.
+// before main. Later the program may bind that thread to some of them. Nothing tells this apart
+// from a mask of taskset afterwards. So this is the only code of the library that runs before main.
+#if defined(__clang__)
+#pragma clang diagnostic ignored "-Wglobal-constructors"
+#endif
 const CpuSet s_given = CpusOf(getpid());
 
 // Returns the CPUs that the process has: those that it was given, and those that its first thread
