@@ -66,11 +66,9 @@ std::string LateEnd(Grace &run, std::function<void(TaskScheduler &)> begin,
     return run.Text();
 }
 
-bool IsAbout(const std::string &text, const char *what) {
+void IsAbout(const std::string &text, const char *what) {
     INFO(text);
     CHECK(test::Names(text, what));
-    CHECK(test::Names(text, "task 'ender' (sleeps for "));
-    return true;
 }
 
 }  // namespace
@@ -89,6 +87,18 @@ TEST_CASE("report EndDelayed: names a task that waits for a time, and how long i
                 [&](TaskScheduler &scheduler) { Withdraw(scheduler, handle); }),
             "timed task 'purge' (in 35");
     CHECK(marks.Wrong(0) == 0);
+}
+
+TEST_CASE("report EndDelayed: names a task that sleeps", "[ending][stop]") {
+    // The task may be about to wake up when the report is made. Then it is one of the other tasks.
+    bool isNamed = false;
+    for (uint32_t turn = 0; turn < 100 && !isNamed; ++turn) {
+        Grace run;
+        const std::string text = LateEnd(
+            run, [](TaskScheduler &) {}, [](TaskScheduler &) {});
+        isNamed = test::Names(text, "it waits for task 'ender' (sleeps for ");
+    }
+    CHECK(isNamed);
 }
 
 TEST_CASE("report EndDelayed: names a periodic task", "[ending][stop]") {
@@ -155,17 +165,18 @@ TEST_CASE("report EndDelayed: tells the first tasks and the number of the others
     Grace run;
     test::Marks marks(50);
     DeferredHandle handles[50];
-    IsAbout(LateEnd(
-                run,
-                [&](TaskScheduler &scheduler) {
-                    for (uint32_t i = 0; i < 50; ++i)
-                        AddTaskAt(scheduler, Now() + 1h, marks[i], nullptr, {}, &handles[i]);
-                },
-                [&](TaskScheduler &scheduler) {
-                    for (const DeferredHandle handle : handles) Withdraw(scheduler, handle);
-                })
-                .append(" task 'ender' (sleeps for "),  // which is among the others
-            "timed task without a name (in 3599 s) and 43 more");
+    const std::string text = LateEnd(
+        run,
+        [&](TaskScheduler &scheduler) {
+            for (uint32_t i = 0; i < 50; ++i)
+                AddTaskAt(scheduler, Now() + 1h, marks[i], nullptr, {}, &handles[i]);
+        },
+        [&](TaskScheduler &scheduler) {
+            for (const DeferredHandle handle : handles) Withdraw(scheduler, handle);
+        });
+    IsAbout(text, "timed task without a name (in 35");
+    IsAbout(text, " and 4");  // 42 tasks, and perhaps the one that sleeps
+    IsAbout(text, " more");
 }
 
 TEST_CASE("report EndDelayed: comes in Run, too, and not if the run ends in time",

@@ -174,8 +174,8 @@ void ItemList::AddWaiter(const WaiterInfo &waiter) noexcept {
 void ItemList::End(uint64_t others) noexcept {
     if (m_items > kMost) m_text.Add(" and %u more", m_items - kMost);
     if (others != 0)
-        m_text.Add("%s%llu other tasks", m_items == 0 ? m_heading : ", ",
-                   static_cast<unsigned long long>(others));
+        m_text.Add("%s%llu other %s", m_items == 0 ? m_heading : ", ",
+                   static_cast<unsigned long long>(others), others == 1 ? "task" : "tasks");
 }
 
 const char *KindOfTimed(const TaskBlock &block) noexcept {
