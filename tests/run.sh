@@ -14,9 +14,9 @@
 #     tests/run.sh --extras         all of that, all unit tests in Asan (which also looks for uses
 #                                   of stack frames that have returned) and Tsan, and clang,
 #                                   Valgrind, the shared library, the library without exceptions,
-#                                   programs that use an installed weft, packages, strict hosts,
-#                                   the calls of POSIX alone, the window of a sample, and browsers.
-#                                   Each source file is compiled alone.
+#                                   programs that use an installed weft, packages, strict hosts
+#                                   and their warnings, the calls of POSIX alone, the window of a
+#                                   sample, and browsers. Each source file is compiled alone.
 #     WEFT_CONFIGS="Debug Tsan" tests/run.sh      unit_tests in these configurations only
 #
 # The script installs what it needs (third_party/setup.sh). Before each step it prints the number of
