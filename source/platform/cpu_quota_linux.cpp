@@ -142,7 +142,8 @@ uint32_t QuotaIn(const char *root, const Hierarchy &its) noexcept {
     uint32_t least = 0;
     for (char *end = group + std::strlen(group); end != nullptr; end = std::strrchr(group, '/')) {
         *end = 0;
-        std::snprintf(folder, sizeof folder, "%s%s", its.mount, group);
+        const int length = std::snprintf(folder, sizeof folder, "%s%s", its.mount, group);
+        if (length >= static_cast<int>(sizeof folder)) continue;  // too long a name to be read
         least = Smaller(least, QuotaOf(root, its.isVersion2, folder));
     }
     return least;
