@@ -108,10 +108,11 @@ inline bool AddTaskAfter(TaskScheduler &scheduler, uint32_t afterCount, const Co
 ///
 /// The task counts as pending at once: the run waits for it, and `counter`, if given, is
 /// incremented now and decremented when the task has finished. So a time that never comes,
-/// Clock::time_point::max(), is an error (BadOption), and a time in an hour keeps Stop waiting for
-/// an hour; Withdraw and StopFor (weft/time.h) end that. Tasks with the same time are submitted in
-/// the order of the calls. If one worker runs all of them, they also begin in this order as a rule,
-/// but not always. A task can be late by as much as a wait with a deadline (weft/time.h).
+/// Clock::time_point::max(), is an error (BadOption). If the time is an hour away, Stop waits for
+/// an hour, unless Withdraw or StopFor (weft/time.h) withdraws the task. Tasks with the same time
+/// are submitted in the order of the calls. If one worker runs all of them, they usually begin in
+/// this order, but this is not guaranteed. A task can be late by as much as a wait with a deadline
+/// (weft/time.h).
 ///
 /// Returns false, after a report, if nothing was submitted: NullTask, BadOption, NotRunning,
 /// RunEnding, InHook, CounterOverflow, WrongScheduler; OutOfMemory if there are more than 262,144

@@ -183,7 +183,7 @@ struct Affinity {
     /// How the threads are bound to CPUs.
     enum class Kind : uint8_t {
         /// Not bound: each thread may use all usable CPUs, even if its creator is bound. weft
-        /// spreads the threads at their start; then the system decides.
+        /// spreads the threads over the CPUs when they start. After that, the system decides.
         None,
         Compact,  ///< Worker i is bound to usable CPU i, modulo the number of usable CPUs.
         Explicit  ///< Worker i is bound to those CPUs of its mask that the system grants.

@@ -59,9 +59,8 @@ struct WorkerGroup {
     uint32_t workers = 0;
     /// Added to SchedulerOptions::threadNice for the group's threads. -20 to 19.
     int32_t nice = 0;
-    /// The CPUs that the group's threads may use, as far as the system grants them: bit 0 of word 0
-    /// is CPU 0. Null = as
-    /// SchedulerOptions::affinity says.
+    /// The CPUs that the group's threads may use. The system may grant only some of them. Bit 0 of
+    /// word 0 is CPU 0. Null = as SchedulerOptions::affinity says.
     const uint64_t *cpus = nullptr;
     /// Number of 64-bit words in `cpus`, 1 to 1024.
     uint32_t cpuWords = 0;
@@ -74,8 +73,8 @@ struct SchedulerOptions {
     /// The size of this struct, set by the compiler. Newer libraries can read older structs by it.
     uint32_t structBytes = sizeof(SchedulerOptions);
     /// Number of threads that run tasks, with the caller of Run: 1 to 1024, for Start also 0.
-    /// kAnyWorker = as the environment variable WEFT_WORKERS says; without it one for each usable
-    /// CPU, or fewer if a container limits the CPU time (include/weft/README.md).
+    /// kAnyWorker = the value of the environment variable WEFT_WORKERS; if it is not set, one for
+    /// each usable CPU, or fewer if a container limits the CPU time (include/weft/README.md).
     uint32_t workers = kAnyWorker;
     /// Number of threads that may be attached at the same time (AttachThread), 1 to 1024.
     uint32_t maxAttached = 8;

@@ -21,8 +21,8 @@ namespace weft {
 
 /// Runs a task periodically. Between two runs it holds no fiber. Allocates nothing.
 ///
-/// The scheduler, and what the task refers to, must outlive it. While it has been started and is
-/// not cancelled, it keeps the run from ending. StopFor (weft/time.h) cancels it.
+/// The scheduler, and what the task refers to, must outlive it. Once started, it keeps the run from
+/// ending until it is cancelled. StopFor (weft/time.h) cancels it.
 class PeriodicTask {
 public:
     /// Cannot fail. The options may name no group (TaskOptions::taskGroup).

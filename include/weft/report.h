@@ -20,11 +20,12 @@ enum class ReportCode : uint16_t {
     NullCounter,  ///< A null counter where one is needed.
     BadOption,    ///< An option or argument out of its range.
     NotRunning,   ///< A call while the scheduler does not run.
-    /// An external thread submits or waits while the run is ending; or a task is to wait for a time
-    /// or a counter, and StopFor withdraws such tasks by now. Reported once a run.
+    /// An external thread submits or waits while the run is ending; or a task that begins at a time
+    /// or after a counter is submitted after StopFor has begun to withdraw such tasks. Reported
+    /// once a run.
     RunEnding,
-    /// The run is to end, but tasks wait, external threads are in a call, or threads are attached.
-    /// The text names them, and what StopFor has withdrawn. Reported once a run.
+    /// The run cannot end, because tasks wait, external threads are in a call, or threads are
+    /// attached. The text names them, and what StopFor has withdrawn. Reported once a run.
     EndDelayed,
     NotAWorker,  ///< A call that only a task or an attached thread may make.
     /// A call that this thread must not make; an unlock of something that is not locked; a second
@@ -38,7 +39,7 @@ enum class ReportCode : uint16_t {
     StackOverflow,  ///< A task has run over the end of its stack.
     /// A counter or an object of weft/sync/ was destroyed while a task or a thread waited for it
     /// (debug builds); a job was destroyed while it was posted; or a PostQueue while jobs waited in
-    /// it; or the io_uring of an AsyncIo was closed or refused.
+    /// it; or the descriptors of an AsyncIo were closed, or the system now refuses io_uring.
     DestroyedInUse,
     /// An external thread waits, but there is no worker and no attached thread. The wait goes on.
     NoWorkers,
@@ -58,8 +59,8 @@ enum class ReportCode : uint16_t {
     /// attached thread is awake. Reported once a run.
     NoProgress,
     WaitInScope,  ///< A call that waits in a scope of NoSuspend (weft/no_suspend.h).
-    /// There is one worker by default, because the process was given one CPU; the system grants it
-    /// more. Reported once a run.
+    /// There is only one worker by default, because the process has one usable CPU, although the
+    /// system would grant it more. Reported once a run.
     OneCpu,
 };
 
@@ -82,8 +83,8 @@ namespace internal {
 WEFT_API void ReportMisuse(const TaskScheduler &scheduler, ReportCode code, const char *hint,
                            const char *what) noexcept;
 
-/// Call it first in a handler of all exceptions. Aborts, after a report, if the thread is ending
-/// meanwhile (pthread_exit, pthread_cancel): such a handler cannot stop that.
+/// Call it first in each `catch (...)`. If the thread is being ended (pthread_exit,
+/// pthread_cancel), aborts after a report, because a `catch (...)` cannot stop that.
 WEFT_API void CheckThreadStays() noexcept;
 
 /// Returns false, after a report, if the caller is in a memory hook. For functions that do more

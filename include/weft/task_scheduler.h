@@ -97,10 +97,10 @@ public:
     /// Returns when no task is pending, no other thread waits in a call, and every attached thread
     /// has detached. With SchedulerOptions::hostThreads every thread has then left RunWorker; and
     /// if some worker has no thread, the caller of Stop runs it until the end. After
-    /// stopGraceMilliseconds the report EndDelayed names what the end waits for; StopFor
-    /// (weft/time.h) withdraws tasks that wait for a time or a counter. Must not be called
-    /// by a task or an attached thread (WrongThread), or in onReport (InHook). Call it once for
-    /// each Start (NotRunning).
+    /// stopGraceMilliseconds the report EndDelayed names what Stop still waits for. StopFor
+    /// (weft/time.h) withdraws tasks that have not begun because they wait for a time or a counter.
+    /// Must not be called by a task or an attached thread (WrongThread), or in onReport (InHook).
+    /// Call it once for each Start (NotRunning).
     void Stop() noexcept;
 
     /// Attaches the calling thread: from now on it runs tasks while it waits or yields.

@@ -20,7 +20,8 @@
 namespace weft {
 
 /// The clock of all deadlines. Its greatest point, Clock::time_point::max(), never comes. The waits
-/// of weft/sync/ and Result also take times of other clocks, see "Clocks" in the Reference.
+/// of weft/sync/ and Result also take times of other clocks: see "Arguments of waits" in
+/// include/weft/README.md.
 using Clock = std::chrono::steady_clock;
 
 /// Returns the current time, or the virtual time in a simulated environment. Thread-safe.
@@ -69,20 +70,22 @@ WEFT_API void SleepUntil(TaskScheduler &scheduler, Clock::time_point deadline) n
 /// Like SleepUntil, with the deadline `duration` from now.
 WEFT_API void SleepFor(TaskScheduler &scheduler, Clock::duration duration) noexcept;
 
-/// Ends the run as TaskScheduler::Stop does, and after `duration` withdraws the tasks that still
-/// wait for a time or a counter.
+/// Ends the run as TaskScheduler::Stop does. After `duration` it withdraws the tasks that have not
+/// begun because they wait for a time or a counter.
 ///
 /// A task of AddTaskAt, AddTaskAfter or AddTasksAfter that has not begun by then counts as
 /// withdrawn (see Withdraw in weft/deferred.h): it never runs, and its counter is lowered. A
 /// PeriodicTask is cancelled. From then on such submissions are refused (RunEnding). The report
-/// EndDelayed names what was withdrawn, and what the end still waits for. These are awaited: tasks
-/// that have begun, also while they sleep or wait, because their stacks hold objects; coroutines;
-/// tasks of Semaphore::AddTask, TicketQueue::AddTask and AddTaskWhen, which pass something on;
-/// external and attached threads.
+/// EndDelayed names what was withdrawn, and what StopFor still waits for:
+/// - tasks that have begun, even if they sleep or wait, because their stacks hold objects;
+/// - coroutines;
+/// - tasks of Semaphore::AddTask, TicketQueue::AddTask and AddTaskWhen, because others may need the
+///   permit, the turn or the result that they pass on;
+/// - external and attached threads.
 ///
-/// Returns true if all tasks ran, and false if some were withdrawn, or after a report (those of
-/// Stop). A duration that is not above zero withdraws as soon as a worker can. Same threads as
-/// Stop.
+/// Returns true if all tasks ran. Returns false if some were withdrawn, or after one of the reports
+/// of Stop. If `duration` is zero or negative, the tasks are withdrawn as soon as a worker can do
+/// it. The same threads may call it as Stop.
 WEFT_API bool StopFor(TaskScheduler &scheduler, Clock::duration duration) noexcept;
 
 }  // namespace weft

@@ -153,8 +153,7 @@ enum {
 typedef uint8_t weft_affinity;
 enum {
     /// Not bound: each thread may use all usable CPUs, even if its creator is bound. weft spreads
-    /// the
-    /// threads at their start; then the system decides.
+    /// the threads over the CPUs when they start. After that, the system decides.
     WEFT_AFFINITY_NONE = 0,
     /// Worker i is bound to usable CPU i, modulo the number of usable CPUs.
     WEFT_AFFINITY_COMPACT = 1,
@@ -205,8 +204,8 @@ enum {
     /// attached thread is awake. Reported once a run.
     WEFT_REPORT_NO_PROGRESS = 26,
     WEFT_REPORT_WAIT_IN_SCOPE = 27,  ///< Only for objects of the C++ interface.
-    /// There is one worker by default, because the process was given one CPU; the system grants it
-    /// more. Reported once a run.
+    /// There is only one worker by default, because the process has one usable CPU, although the
+    /// system would grant it more. Reported once a run.
     WEFT_REPORT_ONE_CPU = 28
 };
 
@@ -217,7 +216,8 @@ WEFT_API const char *weft_status_name(weft_status status) WEFT_NOTHROW;
 /// include/weft/README.md says for each name how to correct the error. Thread-safe. Needs no run.
 WEFT_API const char *weft_report_name(weft_report_code code) WEFT_NOTHROW;
 
-/// In options: any worker; or, as a number of workers, the default. As a result: none.
+/// As the index of a worker in options: any worker. As a number of workers: the default number. As
+/// a result: no worker.
 #define WEFT_ANY_WORKER UINT32_MAX
 
 /// A point in time that never comes.
@@ -350,8 +350,8 @@ typedef struct weft_worker_group {
     uint32_t workers;
     /// Added to weft_options::threadNice for the group's threads. -20 to 19.
     int32_t nice;
-    /// The CPUs that the group's threads may use, as far as the system grants them: bit 0 of word 0
-    /// is CPU 0. Null = as weft_options::affinity says.
+    /// The CPUs that the group's threads may use. The system may grant only some of them. Bit 0 of
+    /// word 0 is CPU 0. Null = as weft_options::affinity says.
     const uint64_t *cpus;
     uint32_t cpuWords;  ///< Number of 64-bit words in `cpus`, 1 to 1024.
     /// True: the group runs only tasks that name it. Must be false for the first group.
@@ -366,8 +366,9 @@ typedef struct weft_options {
     /// size that is larger than that of the library is an error (BAD_OPTION), and so is 0.
     uint32_t structBytes;
     /// Number of threads that run tasks, with the caller of weft_run: 1 to 1024, for weft_start
-    /// also 0. Default: WEFT_ANY_WORKER, as the environment variable WEFT_WORKERS says; without it
-    /// one for each usable CPU, or fewer if a container limits the CPU time.
+    /// also 0. Default: WEFT_ANY_WORKER, which is the value of the environment variable
+    /// WEFT_WORKERS; if it is not set, one for each usable CPU, or fewer if a container limits the
+    /// CPU time.
     uint32_t workers;
     /// Receives all reports. Null = weft prints one line to stderr. Default: null.
     weft_report_function onReport;
@@ -510,8 +511,8 @@ WEFT_API weft_status weft_run_worker(weft_scheduler *scheduler, uint32_t index) 
 /// thread (WRONG_THREAD), or in onReport (IN_HOOK). Call it once for each weft_start (NOT_RUNNING).
 WEFT_API void weft_stop(weft_scheduler *scheduler) WEFT_NOTHROW;
 
-/// Like weft_stop, but after `nanoseconds` withdraws the tasks that still wait for a time or a
-/// counter.
+/// Like weft_stop, but after `nanoseconds` withdraws the tasks that have not begun because they
+/// wait for a time or a counter.
 ///
 /// Tasks of weft_add_task_at and weft_add_task_after that have not begun by then never run, and
 /// their counters are lowered. From then on such submissions are refused (RUN_ENDING). The report

@@ -107,8 +107,8 @@ public:
     /// TaskOptions::name.
     ///
     /// Returns a null node, after a report, if nothing was added: NullTask (no function), BadOption
-    /// (an option out of range, a TaskGroup, or the graph has been checked), OutOfMemory. One
-    /// thread at a time may declare; this holds for all calls up to Check.
+    /// (an option is out of range, `options` has a TaskGroup, or Check was called before),
+    /// OutOfMemory. One thread at a time may declare; this holds for all calls up to Check.
     GraphNode AddNode(const char *name, Task task, const TaskOptions &options = {}) noexcept;
     /// The same for a function that asks about its run.
     GraphNode AddNode(const char *name, NodeFunction function, void *arg,

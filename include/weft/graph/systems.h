@@ -126,8 +126,9 @@ public:
     /// TaskOptions::name.
     ///
     /// Returns a null system, after a report, if nothing was added: NullTask (no function),
-    /// BadOption (an option out of range, a TaskGroup, a resource that is not of this object, more
-    /// than 16 of them, more than 4,096 systems, or Check has returned Ok already), OutOfMemory.
+    /// BadOption (an option is out of range, `options` has a TaskGroup, a resource belongs to
+    /// another object, there are more than 16 resources or more than 4,096 systems, or Check has
+    /// returned Ok already), OutOfMemory.
     System AddSystem(const char *name, Task task, const Reads &reads = {},
                      const Writes &writes = {}, const TaskOptions &options = {}) noexcept;
     System AddSystem(const char *name, Task task, const Writes &writes,

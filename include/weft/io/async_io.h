@@ -162,10 +162,10 @@ struct AsyncIoOptions {
 /// in the constructor: the library may have been built without liburing, and the kernel may be too
 /// old (before 5.11) or refuse it (containers).
 ///
-/// io_uring has two descriptors of the process. Do not close them (closefrom, close_range), and do
-/// not let a seccomp filter forbid io_uring later. If that happens, it is reported once
-/// (DestroyedInUse), and threads make all operations that the kernel does not have yet. This may
-/// take a second. A read of a closed file ends with -EBADF.
+/// io_uring uses two file descriptors of the process. Do not close them (closefrom, close_range),
+/// and do not install a seccomp filter that forbids io_uring later. If that happens, weft reports
+/// it once (DestroyedInUse), and threads make all operations that the kernel has not received yet.
+/// weft may need a second to notice it. A read of a closed file ends with -EBADF.
 ///
 /// Memory is taken only in the constructor and, without io_uring, when a thread starts. The thread
 /// of io_uring also wakes up once a second.
@@ -236,12 +236,12 @@ public:
         return Submit(1, &operation, counter);
     }
 
-    /// Returns true if io_uring is used, and is not lost. Thread-safe.
+    /// Returns true while io_uring is in use: false after it was lost (see above). Thread-safe.
     bool UsesRing() const noexcept;
 
     /// Returns Ok, or the last error: BadOption (an option is out of range, and the nearest value
     /// is used), NotRunning (io_uring is lost, see above), or an error of BlockingCalls::LastError.
-    /// That there is no io_uring from the beginning is no error. Thread-safe.
+    /// It is not an error if io_uring was not available from the start. Thread-safe.
     Status LastError() const noexcept;
 
 private:

@@ -1,7 +1,8 @@
 // Converts the standard's durations and time points to deadlines on weft::Clock.
 //
-// A wait sleeps by weft::Clock. For a time of another clock, such as std::chrono::system_clock or a
-// clock of yours, it converts what is left, and asks that clock again when it has slept so long.
+// A wait sleeps by weft::Clock. If the deadline is on another clock, such as
+// std::chrono::system_clock or a clock of yours, the wait sleeps for the time that is left on that
+// clock, then reads that clock again.
 //
 // Infinity is a deadline that never comes, and -infinity one that has passed. A NaN is reported
 // (BadOption) and counts as 0: the call does not wait. The functions of weft/time.h take whole
@@ -106,8 +107,8 @@ public:
 
     /// Returns the time until which the wait sleeps.
     Clock::time_point Point() const noexcept { return m_point; }
-    /// Returns true if the wait is over. Asks the other clock if Point() has passed; if it says
-    /// that there is time left, Point() is later from then on.
+    /// Returns true if the deadline has passed. When Point() has passed, reads the other clock. If
+    /// time is left on that clock, moves Point() to a later time and returns false.
     bool HasPassed() noexcept {
         const Clock::time_point now = Now();
         if (now < m_point) return false;
@@ -118,7 +119,7 @@ public:
     }
 
 private:
-    // A clock that stands still is not asked more often.
+    // The shortest sleep between two reads of the other clock, for a clock that stands still.
     static constexpr std::chrono::microseconds kLeastSleep{100};
 
     Clock::time_point m_point;
