@@ -1,6 +1,7 @@
 /* The end of a run. Names are those of the source: in scheduler/: state/entry_gate.h, run/search.cpp (SearchForTasks),
  * wait/sleep.cpp (Sleep, PendingTasks, RunIsOver, EndRun), wait/external.cpp (BecomeGuest, CeaseGuest, WaitExternal),
- * run/lifecycle.cpp (MainTask, StopScheduler, JoinThreads), submit/post.cpp, submit/wake.cpp (WakeForAny, WakeAll),
+ * run/lifecycle.cpp (MainTask, StopScheduler, JoinThreads), run/ending.cpp (WantEnd), submit/post.cpp,
+ * submit/wake.cpp (WakeForAny, WakeAll),
  * submit/pending.cpp (CountFinished), find/arrivals.cpp (TakeInjected). The steps are in shutdown_steps.pml.
  *
  * Modelled    WORKERS workers run tasks, search, announce that they sleep, check for work again, check whether the run is
@@ -99,7 +100,11 @@ proctype Worker(byte self) {
         fi;
         if
 #if MAIN
-        :: task == MAIN_TASK -> atomic { endWanted = true; Follow() }
+        :: task == MAIN_TASK -> atomic { endWanted = true; Follow() };
+            if
+            :: Wake(1)                                          /* WantEnd: SetTimer */
+            :: skip                                             /* another deadline is earlier */
+            fi
 #endif
         :: task < VISITORS -> answered[task] = true             /* LowerCounter, with Unpark */
         :: task >= VISITORS && task < TASKS -> skip
@@ -227,7 +232,11 @@ proctype Caller() {
 #if !MAIN
     atomic { running = true; Follow() };                        /* EntryGate::Open */
     atomic { endWanted = true; Follow() };
-    Wake(1);
+    if
+    :: Wake(1)                                                  /* WantEnd: SetTimer */
+    :: skip                                                     /* another deadline is earlier */
+    fi;
+    Wake(1);                                                    /* StopScheduler */
 #endif
     home == WORKERS;                                            /* JoinThreads */
     atomic {

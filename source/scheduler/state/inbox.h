@@ -24,7 +24,9 @@ struct InboxItem {
 /// Waiting: the task has a wait record. Held: a thread looks at the block. Withdrawn: another block
 /// has taken the task's place, and this one stays until the record is gone. None: everything else.
 /// The thread that takes the record writes None. If it finds Held, the holder submits the task.
-enum class Deferral : uint8_t { None, Waiting, Held, Withdrawn };
+struct Deferral {
+    enum Value : uint8_t { None, Waiting, Held, Withdrawn };
+};
 
 /// Tasks that an external thread has submitted, or that are pinned to a worker, or that are
 /// deferred. The tasks lie right behind this object.
@@ -32,7 +34,7 @@ struct TaskBlock : InboxItem {
     TaskBlock() noexcept : InboxItem(Kind::Tasks) {}
     Task *Tasks() noexcept { return reinterpret_cast<Task *>(this + 1); }
 
-    env::Atomic<Deferral> deferral{Deferral::None};
+    env::Atomic<Deferral::Value> deferral{Deferral::None};
     uint32_t index = 0;            // index in its pool
     uint32_t worker = kAnyWorker;  // the only worker that may run them
     uint16_t count = 0;

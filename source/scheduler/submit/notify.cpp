@@ -56,7 +56,7 @@ DeferredHandle HoldBatch(Scheduler &scheduler, uint32_t index) noexcept {
 }
 
 bool HoldTask(TaskBlock &block) noexcept {
-    Deferral was = Deferral::Waiting;
+    Deferral::Value was = Deferral::Waiting;
     // relaxed load: the CAS decides. acquire: pairs with the release in SubmitAfter.
     return block.deferral.load(kRelaxed) == was &&
            block.deferral.compare_exchange_strong(was, Deferral::Held, kAcquire, kRelaxed);
@@ -67,8 +67,9 @@ namespace {
 // Ends a hold. Returns false if the counter was reached meanwhile: then this has sent the task.
 // release: what this thread has read comes before what the next one writes. acquire: this thread
 // sees what was published by way of the counter.
-bool EndHold(Scheduler &scheduler, Worker *worker, TaskBlock &block, Deferral next) noexcept {
-    Deferral was = Deferral::Held;
+bool EndHold(Scheduler &scheduler, Worker *worker, TaskBlock &block,
+             Deferral::Value next) noexcept {
+    Deferral::Value was = Deferral::Held;
     if (block.deferral.compare_exchange_strong(was, next, kRelease, kAcquire)) return true;
     scheduler.deferred.fetch_sub(1, kRelaxed);  // for reports
     SendNow(scheduler, worker, &block);
@@ -86,7 +87,7 @@ void LetTaskGo(Scheduler &scheduler, Worker *worker, TaskBlock &block) noexcept 
 bool WithdrawTask(Scheduler &scheduler, Worker *worker, TaskBlock &block) noexcept {
     {
         const SpinLock::Held held(scheduler.climbs);
-        Deferral was = Deferral::Held;
+        Deferral::Value was = Deferral::Held;
         if (block.deferral.compare_exchange_strong(was, Deferral::Withdrawn, kRelease, kAcquire))
             return scheduler.deferred.fetch_sub(1, kRelaxed), true;
     }
@@ -109,7 +110,7 @@ void SendDeferred(Scheduler &scheduler, Worker *worker, TaskBlock &block) noexce
     // acq_rel: the thread that holds the block has read it before it is sent, and a thread that
     // finds None there sees what this one has seen of the counter.
     if (block.deferral.load(kRelaxed) != Deferral::None) {
-        const Deferral was = block.deferral.exchange(Deferral::None, kAcqRel);
+        const Deferral::Value was = block.deferral.exchange(Deferral::None, kAcqRel);
         if (was == Deferral::Withdrawn)
             return scheduler.singles.GiveBack(block.index, CacheOf(worker));
         if (was == Deferral::Held) return;

@@ -25,7 +25,7 @@ bool SendNothing(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcep
                   "AddTaskAfter: there is no memory for another wait record, and a hook cannot "
                   "wait; the task is not submitted");
     // StopFor may have withdrawn the task meanwhile, or may hold its block for a moment.
-    const Deferral was = block->deferral.exchange(Deferral::None, kAcqRel);
+    const Deferral::Value was = block->deferral.exchange(Deferral::None, kAcqRel);
     if (was == Deferral::Held) return true;
     if (was == Deferral::Withdrawn)
         return scheduler.singles.GiveBack(block->index, CacheOf(worker)), false;
