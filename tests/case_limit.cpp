@@ -7,6 +7,7 @@
 #include "weft/inspect.h"
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
@@ -14,6 +15,8 @@
 
 #if defined(__linux__)
 #include <csignal>
+
+#include <pthread.h>
 #endif
 
 namespace test {
@@ -104,39 +107,76 @@ void PrintSchedulers() {
     std::_Exit(kCaseLimitCode);
 }
 
-// Looks once a second, because a thread that is woken for each test case would disturb the tests
-// that count system calls.
-[[noreturn]] void WatchCases() {
-    Watch &watch = TheWatch();
-    for (;;) {
-        std::this_thread::sleep_for(std::chrono::seconds(1));
-        const std::lock_guard lock(watch.mutex);
-        if (watch.name.empty() || Clock::now() < watch.end) continue;
-        GiveUp(watch, "it still runs after " + std::to_string(watch.limit.count()) + " s");
+// The thread looks once a second. If each test case woke it, it would disturb the tests that count
+// system calls.
+class Watcher {
+public:
+    void Start() {
+        m_thread = std::thread([this] { Run(); });
     }
+    void Stop() {
+        {
+            const std::lock_guard lock(m_mutex);
+            m_stops = true;
+        }
+        m_stop.notify_one();
+        m_thread.join();
+        m_stops = false;
+    }
+
+private:
+    void Run() {
+        std::unique_lock stop(m_mutex);
+        while (!m_stop.wait_for(stop, std::chrono::seconds(1), [this] { return m_stops; })) {
+            Watch &watch = TheWatch();
+            const std::lock_guard lock(watch.mutex);
+            if (watch.name.empty() || Clock::now() < watch.end) continue;
+            GiveUp(watch, "it still runs after " + std::to_string(watch.limit.count()) + " s");
+        }
+    }
+
+    std::mutex m_mutex;
+    std::condition_variable m_stop;
+    bool m_stops = false;
+    std::thread m_thread;
+};
+
+// Never destroyed, because the thread outlives main.
+Watcher &TheWatcher() {
+    static Watcher &watcher = *new Watcher;
+    return watcher;
 }
 
-// The thread blocks all signals, because some tests raise them for the process.
-void StartThread() {
+// The thread blocks all signals, because some tests raise them for the process. It does not live
+// during a fork: ThreadSanitizer and qemu end a child of several threads that starts threads.
+[[maybe_unused]] void StartWatcher() {
 #if defined(__linux__)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
 #endif
-#if !defined(__EMSCRIPTEN__)
-    std::thread(WatchCases).detach();
-#endif
+    TheWatcher().Start();
 #if defined(__linux__)
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
 #endif
 }
 
+bool BeginToWatch() {
+#if !defined(__EMSCRIPTEN__)
+    StartWatcher();
+#endif
+#if defined(__linux__)
+    pthread_atfork([] { TheWatcher().Stop(); }, StartWatcher, nullptr);
+#endif
+    return true;
+}
+
 }  // namespace
 
 void BeginCase(const std::string &name, bool isLong) {
-    static const bool started = (StartThread(), true);
+    static const bool watches = BeginToWatch();
     static const char *const slowdown = std::getenv("WEFT_SLOWDOWN");
-    static_cast<void>(started);
+    static_cast<void>(watches);
     Watch &watch = TheWatch();
     const std::lock_guard lock(watch.mutex);
     watch.name = name;
@@ -159,9 +199,3 @@ void GiveUpCase(const std::string &why) {
 }
 
 }  // namespace test
-
-#if defined(WEFT_TSAN)
-// The thread lives when a test forks. Without this option ThreadSanitizer would then end a child
-// that starts threads.
-extern "C" const char *__tsan_default_options() { return "die_after_fork=0"; }
-#endif
