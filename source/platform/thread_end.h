@@ -27,7 +27,7 @@ namespace weft::internal {
 
 /// Call it in a handler of all exceptions. Calls `act`, which must not return, if the thread is
 /// ending. The C library aborts when a handler that has stopped the end of a thread returns.
-WEFT_NO_UBSAN inline void IfThreadEnds(void (*act)()) noexcept {
+WEFT_NO_UBSAN inline void IfThreadEnds([[maybe_unused]] void (*act)()) noexcept {
     if (std::current_exception() != nullptr) return;  // an exception of C++
 #if defined(__GLIBCXX__) && defined(__cpp_exceptions)
     try {
