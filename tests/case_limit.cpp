@@ -114,7 +114,9 @@ public:
     void Start() {
         m_thread = std::thread([this] { Run(); });
     }
-    void Stop() {
+    // Returns false if there is no thread.
+    bool Stop() {
+        if (!m_thread.joinable()) return false;
         {
             const std::lock_guard lock(m_mutex);
             m_stops = true;
@@ -122,6 +124,7 @@ public:
         m_stop.notify_one();
         m_thread.join();
         m_stops = false;
+        return true;
     }
 
 private:
@@ -166,7 +169,12 @@ bool BeginToWatch() {
     StartWatcher();
 #endif
 #if defined(__linux__)
-    pthread_atfork([] { TheWatcher().Stop(); }, StartWatcher, nullptr);
+    static bool stopped = false;  // no thread watches a child, which may fork, too
+    pthread_atfork([] { stopped = TheWatcher().Stop(); },
+                   [] {
+                       if (stopped) StartWatcher();
+                   },
+                   nullptr);
 #endif
     return true;
 }
