@@ -85,11 +85,11 @@ hash=$(sed -n 's/^hash //p' "$sample")
 plain=$(inside 'build/Release/frame_loop --serial --out ""' | sed -n 's/^hash //p')
 check "hash ${hash:-missing}, without tasks ${plain:-missing}" [ -n "$hash" -a "$hash" = "$plain" ]
 
-# The tests: each program that was built has run, and all tests of unit_tests.
+# The tests: each program that was built has run, with all its tests.
 grep -E '^\[[0-9]+ s\]|^took' "$log"
-count=$(sed -n 's/.* Release unit_tests: \([0-9]*\) passed.*/\1/p' "$log")
-listed=$(inside 'build/Release/unit_tests --list-test-names-only "~[.]"' | wc -l)
-check "${count:-0} of $listed unit tests" [ "${count:-0}" = "$listed" ]
+count=$(sed -n 's/.* Release short_tests: \([0-9]*\) passed.*/\1/p' "$log")
+listed=$(inside 'build/Release/short_tests --list-test-names-only "~[.]"' | wc -l)
+check "${count:-0} of $listed tests of short_tests" [ "${count:-0}" = "$listed" ]
 built=$(grep -c ': built in' "$log") ran=$(grep -cE ': [0-9]+ passed in' "$log")
 check "$built programs built, $ran run" [ "$ran" -ge "$built" -a "$built" != 0 ]
 sum=$(tail -n 1 "$log")

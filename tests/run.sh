@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Builds and runs tests. The last line has the sum of the test cases of all programs.
 #
-#     tests/run.sh                  less than four minutes on two cores: all unit tests in Release,
-#                                   short_tests (premake5.lua) in Tsan, and a short form of the
-#                                   simulator
+#     tests/run.sh                  less than four minutes on two cores: short_tests, a quarter of
+#                                   the unit tests (premake5.lua), in Release and Tsan, and a short
+#                                   form of the simulator
 #     tests/run.sh "deque*"         runs only unit_tests; the arguments go to Catch2
-#     tests/run.sh --more           what takes longer: all unit tests in Debug, and in Asan (with
-#                                   UBSan) all that are not [long], both with the checks of debug
-#                                   builds. Also the allocation gate, the counts, bounds and
+#     tests/run.sh --more           what takes longer: all unit tests in Release and Debug, and in
+#                                   Asan (with UBSan) all that are not [long], the last two with
+#                                   the checks of debug builds. Also the allocation gate, the counts, bounds and
 #                                   predictions of `machine`, more schedules of the simulator, and
 #                                   the checks of the documents
 #     tests/run.sh --sanitizers     both
@@ -36,8 +36,7 @@ case ${1:-} in
 esac
 case $mode in
     quick) configurations=Release figures=' models, ' ;;  # the simulator's sum
-    more) configurations="Debug Asan" ;;
-    sanitizers) configurations="Release Debug Asan" ;;
+    more | sanitizers) configurations="Release Debug Asan" ;;
     extras) configurations="Release Debug Asan Tsan" ;;
 esac
 chosen=${WEFT_CONFIGS:-}
@@ -100,7 +99,7 @@ all() { [ "${#arguments[@]}" = 0 ] && [ -z "$chosen" ]; }
 
 quick() {
     all || return
-    unit_tests "" Release
+    step run "" Release short_tests
     step run "" Tsan short_tests
     step run "" Release simulate 500
     step run "" Release simulate --weak 100  # where a load may give an older value
@@ -117,7 +116,7 @@ more() {
     step run "" Release simulate --weak 300 101
     step run "" Release readme/run      # its blocks of code compile
     step run "" Release readme/coming_from  # the calls in these tables compile
-    unit_tests "" "Debug Asan"
+    unit_tests "" "Release Debug Asan"
 }
 
 # Memcheck finds reads of memory that was never written, which AddressSanitizer does not find. It
