@@ -12,7 +12,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 . tests/runs.sh
 
-system=$PWD/build/fresh home=/root/weft
+system=$PWD/build/fresh home=/home/weft
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
 
 check() { # what, command
@@ -29,7 +29,7 @@ inside() { # command
     # shellcheck disable=SC2016
     as_root unshare --mount --pid --fork --kill-child bash -c '
         mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && mount --rbind /sys "$0/sys" &&
-        exec chroot "$0" env -i HOME=/root TERM=dumb PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+        exec chroot "$0" env -i HOME=/home TERM=dumb PATH=/usr/sbin:/usr/bin:/sbin:/bin \
             sh -c "cd '"$home"' && $1"' "$system" "$1"
 }
 
@@ -47,8 +47,8 @@ make_system() {
     echo "[$SECONDS s] a bare Debian: made in $((SECONDS - start)) s"
     as_root git clone --quiet --no-hardlinks "$PWD" "$system$home" || return 1
     [ -n "$no_cache" ] || {
-        as_root mkdir -p "$system/root/.cache"
-        as_root cp -r "$cache" "$system/root/.cache/weft"
+        as_root mkdir -p "$system/home/.cache"
+        as_root cp -r "$cache" "$system/home/.cache/weft"
     }
 }
 

@@ -105,8 +105,8 @@ TEST_CASE("NoSuspend: belongs to its task", "[no_suspend][sync]") {
 
 namespace {
 
-// Makes calls in a scope of NoSuspend each, in a task, and collects the names of those that are not
-// reported as often as they should be.
+// Makes each call in a scope of its own (NoSuspend), in a task. Collects the names of calls that
+// are not reported as often as they should be.
 class ScopedCalls {
 public:
     using Body = std::function<void(ScopedCalls &, TaskScheduler &)>;
