@@ -7,9 +7,9 @@
 #     tests/run.sh "deque*"         runs only unit_tests; the arguments go to Catch2
 #     tests/run.sh --more           what takes longer: all unit tests in Release and Debug, and in
 #                                   Asan (with UBSan) all that are not [long], the last two with
-#                                   the checks of debug builds. Also the allocation gate, the counts, bounds and
-#                                   predictions of `machine`, more schedules of the simulator, and
-#                                   the checks of the documents
+#                                   the checks of debug builds. Also the allocation gate, the
+#                                   counts, bounds and predictions of `machine`, more schedules of
+#                                   the simulator, and the checks of the documents
 #     tests/run.sh --sanitizers     both
 #     tests/run.sh --extras         all of that, all unit tests in Asan (which also looks for uses
 #                                   of stack frames that have returned) and Tsan, and clang,
@@ -84,6 +84,7 @@ step() { # what to do, variant, configuration, program, arguments
     "$1" "${@:3}"
 }
 
+# Runs unit_tests in each of these configurations.
 unit_tests() { # variant, configurations
     local configuration
     for configuration in $2; do
