@@ -259,14 +259,15 @@ if hasPlugin then
         linkoptions "-Wl,--exclude-libs,ALL"
 end
 
--- The quarter of unit_tests that depends most on the processor, the operating system and memory
--- orders. It has all files with tests that find a seeded bug only under ThreadSanitizer
+-- The quarter of unit_tests that depends most on the processor, the operating system, memory orders
+-- and the sizes of stack frames. It has all files with tests that find a seeded bug only under ThreadSanitizer
 -- (`grep -rh "config: Tsan" tests/mutants`).
 if testProgram("short_tests", {
     "tests/platform/*.cpp", "tests/core/*.cpp", "tests/containers/*.cpp", "tests/sync/*.cpp", "tests/post/*.cpp",
     "tests/blocking/*.cpp", "tests/frame/block_pool_test.cpp", "tests/frame/frame_params_test.cpp",
-    "tests/scheduler/attach_test.cpp", "tests/scheduler/closure_test.cpp", "tests/scheduler/fiber_switch_test.cpp",
-    "tests/scheduler/ready_test.cpp", "tests/scheduler/time_test.cpp", "tests/scheduler/wait_test.cpp",
+    "tests/scheduler/attach_test.cpp", "tests/scheduler/closure_test.cpp", "tests/scheduler/deep_waits_test.cpp",
+    "tests/scheduler/fiber_switch_test.cpp", "tests/scheduler/ready_test.cpp", "tests/scheduler/time_test.cpp",
+    "tests/scheduler/wait_test.cpp",
     "tests/support/*.cpp",
 }) then
     if not isMsvc then

@@ -5,14 +5,14 @@
 #                                   the unit tests (premake5.lua), in Release and Tsan, and a short
 #                                   form of the simulator
 #     tests/run.sh "deque*"         runs only unit_tests; the arguments go to Catch2
-#     tests/run.sh --more           what takes longer: all unit tests in Release and Debug, and in
-#                                   Asan (with UBSan) all that are not [long], the last two with
-#                                   the checks of debug builds. Also the allocation gate, the
-#                                   counts, bounds and predictions of `machine`, more schedules of
-#                                   the simulator, and the checks of the documents
+#     tests/run.sh --more           what takes longer: all unit tests in Release, all that are not
+#                                   [long] in Asan (with UBSan), and short_tests in Debug, the last
+#                                   two with the checks of debug builds. Also the allocation gate,
+#                                   the counts, bounds and predictions of `machine`, more schedules
+#                                   of the simulator, and the checks of the documents
 #     tests/run.sh --sanitizers     both
-#     tests/run.sh --extras         all of that, all unit tests in Asan (which also looks for uses
-#                                   of stack frames that have returned) and Tsan, and clang,
+#     tests/run.sh --extras         all of that, all unit tests in Debug, Tsan and Asan (which also
+#                                   looks for uses of stack frames that have returned), and clang,
 #                                   Valgrind, the shared library, the library without exceptions,
 #                                   programs that use an installed weft, packages, strict hosts
 #                                   and their warnings, the calls of POSIX alone, the window of a
@@ -36,7 +36,7 @@ case ${1:-} in
 esac
 case $mode in
     quick) configurations=Release figures=' models, ' ;;  # the simulator's sum
-    more | sanitizers) configurations="Release Debug Asan" ;;
+    more | sanitizers) configurations="Release Asan" ;;
     extras) configurations="Release Debug Asan Tsan" ;;
 esac
 chosen=${WEFT_CONFIGS:-}
@@ -117,7 +117,8 @@ more() {
     step run "" Release simulate --weak 300 101
     step run "" Release readme/run      # its blocks of code compile
     step run "" Release readme/coming_from  # the calls in these tables compile
-    unit_tests "" "Release Debug Asan"
+    step run "" Debug short_tests
+    unit_tests "" "Release Asan"
 }
 
 # Memcheck finds reads of memory that was never written, which AddressSanitizer does not find. It
@@ -136,7 +137,7 @@ memcheck() {
 
 extras() {
     memcheck
-    ! all || step run "" Tsan unit_tests
+    ! all || unit_tests "" "Debug Tsan"
     unit_tests clang "$configurations"
     step run no-exceptions Debug unit_tests "${arguments[@]}"
     step run no-exceptions Release unit_tests "${arguments[@]}"

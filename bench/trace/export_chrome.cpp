@@ -9,9 +9,9 @@ namespace {
 // Tracks that are no actor.
 constexpr const char *kFrames = "frames";
 
-class Writer {
+class ChromeWriter {
 public:
-    Writer(const Timeline &timeline, std::ostream &out) : m_timeline(timeline), m_out(out) {}
+    ChromeWriter(const Timeline &timeline, std::ostream &out) : m_timeline(timeline), m_out(out) {}
 
     void Write() {
         m_out << "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
@@ -106,7 +106,7 @@ private:
 }  // namespace
 
 void WriteChrome(const Recording &, const Timeline &timeline, std::ostream &out) {
-    Writer(timeline, out).Write();
+    ChromeWriter(timeline, out).Write();
 }
 
 }  // namespace trace

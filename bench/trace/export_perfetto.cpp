@@ -78,9 +78,9 @@ constexpr uint64_t kProcessTrack = 1, kFrameTrack = 2, kReadyTrack = 3, kRunning
 uint64_t TrackOfActor(uint32_t actor) { return (uint64_t{1} << 32) + actor; }
 uint64_t TrackOfFiber(uint32_t fiber) { return (uint64_t{2} << 32) + fiber; }
 
-class Writer {
+class PerfettoWriter {
 public:
-    Writer(const Recording &recording, const Timeline &timeline, std::ostream &out)
+    PerfettoWriter(const Recording &recording, const Timeline &timeline, std::ostream &out)
         : m_recording(recording), m_timeline(timeline), m_out(out) {}
 
     void Write() {
@@ -318,7 +318,7 @@ private:
 }  // namespace
 
 void WritePerfetto(const Recording &recording, const Timeline &timeline, std::ostream &out) {
-    Writer(recording, timeline, out).Write();
+    PerfettoWriter(recording, timeline, out).Write();
 }
 
 }  // namespace trace

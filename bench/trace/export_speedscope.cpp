@@ -8,9 +8,10 @@ namespace trace {
 
 namespace {
 
-class Writer {
+class SpeedscopeWriter {
 public:
-    Writer(const Timeline &timeline, std::ostream &out) : m_timeline(timeline), m_out(out) {}
+    SpeedscopeWriter(const Timeline &timeline, std::ostream &out)
+        : m_timeline(timeline), m_out(out) {}
 
     void Write() {
         const std::vector<std::vector<Slice>> slices = SlicesByActor(m_timeline);
@@ -66,7 +67,7 @@ private:
 }  // namespace
 
 void WriteSpeedscope(const Recording &, const Timeline &timeline, std::ostream &out) {
-    Writer(timeline, out).Write();
+    SpeedscopeWriter(timeline, out).Write();
 }
 
 }  // namespace trace

@@ -1,8 +1,9 @@
 // Implements frame_graph.h.
 #include "frame_graph.h"
 
+#include "format.h"
+
 #include <cinttypes>
-#include <cstdio>
 
 namespace frame_loop {
 namespace {
@@ -25,13 +26,6 @@ int64_t Ns(std::chrono::steady_clock::time_point time) {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
 }
 double Ms(int64_t ns) { return static_cast<double>(ns) / 1e6; }
-
-template <class... Values>
-std::string Format(const char *format, Values... values) {
-    char text[160];
-    std::snprintf(text, sizeof text, format, values...);
-    return text;
-}
 
 }  // namespace
 

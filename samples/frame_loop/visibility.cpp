@@ -7,9 +7,9 @@
 namespace frame_loop {
 namespace {
 
-class Walk {
+class TreeWalk {
 public:
-    Walk(const Game &game, const Ceilings &ceilings, Scene *scene)
+    TreeWalk(const Game &game, const Ceilings &ceilings, Scene *scene)
         : m_game(game), m_ceilings(ceilings), m_scene(*scene) {}
 
     // Visits the nearer half of a node first. Skips a half whose box is outside of the view or
@@ -146,7 +146,7 @@ void FindVisible(const Game &game, const Viewpoint &eye, const World &world, Sce
     scene->sprites.clear();
     scene->closed.assign(scene->width, 0);
     scene->reached.assign(game.level.subsectors.size(), 0);
-    Walk walk(game, world.ceilings, scene);
+    TreeWalk walk(game, world.ceilings, scene);
     walk.Run();
     for (const Scenery &it : game.scenery)
         walk.AddSprite(it.x, it.y, game.level.SectorOf(it.subsector).floor, it.subsector, it.sprite,

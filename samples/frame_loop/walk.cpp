@@ -7,12 +7,13 @@ namespace frame_loop {
 namespace {
 
 // Map units, and map units a frame. A step is shorter than the radius. So no step crosses a wall.
-constexpr int kRadius = 16, kHeight = 56, kEyeHeight = 41, kSpeed = 7, kRise = 6;
+constexpr int kWalkerRadius = 16, kWalkerHeight = 56, kWalkerEyeHeight = 41, kWalkerSpeed = 7,
+              kWalkerRise = 6;
 constexpr Angle kTurn = kQuarterTurn / 40;
 
 // A deep fall is allowed.
 bool CanStand(const Footing &there, int floor) {
-    return !there.blocked && there.ceiling - there.floor >= kHeight &&
+    return !there.blocked && there.ceiling - there.floor >= kWalkerHeight &&
            there.floor - floor <= kMaxStep;
 }
 
@@ -21,15 +22,15 @@ bool CanStand(const Footing &there, int floor) {
 Viewpoint Walk(const Level &level, const Ceilings &ceilings, const Viewpoint &before,
                uint32_t keys) {
     const auto footingAt = [&](Fixed x, Fixed y) {
-        return FootingAt(level, ceilings, x, y, kRadius, kBlocksAll);
+        return FootingAt(level, ceilings, x, y, kWalkerRadius, kBlocksAll);
     };
     const auto sign = [keys](uint32_t plus, uint32_t minus) {
         return static_cast<int>((keys & plus) != 0) - static_cast<int>((keys & minus) != 0);
     };
     Viewpoint eye = before;
     eye.angle += kTurn * static_cast<Angle>(sign(kTurnLeft, kTurnRight));
-    const Fixed ahead = ToFixed(kSpeed * sign(kForward, kBack)),
-                right = ToFixed(kSpeed * sign(kStepRight, kStepLeft));
+    const Fixed ahead = ToFixed(kWalkerSpeed * sign(kForward, kBack)),
+                right = ToFixed(kWalkerSpeed * sign(kStepRight, kStepLeft));
     const Fixed sine = Sine(eye.angle), cosine = Cosine(eye.angle);
     const Fixed dx = Multiply(ahead, cosine) + Multiply(right, sine),
                 dy = Multiply(ahead, sine) - Multiply(right, cosine);
@@ -46,8 +47,8 @@ Viewpoint Walk(const Level &level, const Ceilings &ceilings, const Viewpoint &be
         break;
     }
     // the eye follows the floor in some frames
-    const Fixed height = ToFixed(footing.floor + kEyeHeight);
-    eye.z += std::clamp(height - eye.z, -ToFixed(2 * kRise), ToFixed(kRise));
+    const Fixed height = ToFixed(footing.floor + kWalkerEyeHeight);
+    eye.z += std::clamp(height - eye.z, -ToFixed(2 * kWalkerRise), ToFixed(kWalkerRise));
     return eye;
 }
 

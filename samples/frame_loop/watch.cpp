@@ -1,9 +1,10 @@
 // Implements watch.h.
 #include "watch.h"
 
+#include "format.h"
+
 #include <algorithm>
 #include <cinttypes>
-#include <cstdarg>
 #include <cstdio>
 #include <map>
 
@@ -22,15 +23,6 @@ bool IsTerminal() {
 #else
     return isatty(STDOUT_FILENO) != 0;
 #endif
-}
-
-std::string Format(const char *format, ...) {
-    char text[200];
-    va_list arguments;
-    va_start(arguments, format);
-    std::vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    return text;
 }
 
 // The tasks that wait, by name: "render 1, world 1".

@@ -4,15 +4,16 @@
 -- makefiles only. tests/mutants.sh compiles each file of the library alone for the simulator. There,
 -- some headers of the standard library are included before.
 --
--- A file of the library is included as it is: `premake5 check-unity` shows that this works. A test
--- file is included in a namespace of its own, since test files use the same names. Its headers are
--- included before, outside the namespace. Two files are joined only if they have the same compiler
+-- A file of the library is included as it is: `premake5 check-unity` shows that this works. So is a
+-- file of samples/, bench/trace/ and bench/frame/, unless it has main(). A test file is included in a
+-- namespace of its own, since test files use the same names. Its headers are included before,
+-- outside the namespace. Two files are joined only if they have the same compiler
 -- options. A test file is compiled alone if it defines a macro, something in a named namespace, an
 -- extern function or an operator new, or if it includes tracy.h, whose contents depend on a macro.
 
 newoption { trigger = "unity", description = "Compile the library and the tests in few files" }
 
-local most = { library = 350000, test = 150000 } -- a joined file with more bytes gets no more sources
+local most = { library = 350000, program = 60000, test = 150000 } -- a joined file with more bytes gets no more sources
 
 -- The directives before the code of a file. An #if that is still open there is closed.
 local function preamble(text)
@@ -33,6 +34,8 @@ end
 -- Returns what kind of file it is, or nil if it is compiled alone.
 local function kindOf(file, text)
     if file:startswith(weft.source .. "/") then return "library" end
+    local here = path.getrelative(weft.root, file)
+    if (here:find("^bench/trace/") or here:find("^bench/frame/") or here:find("^samples/")) and not text:find("\nint main(", 1, true) then return "program" end
     if _OPTIONS.emscripten or not file:endswith("_test.cpp") then return nil end -- clang takes minutes for joined tests
     for line in ("\n" .. text):gmatch("\n([^\n]*)") do
         if line:match("^namespace [%w_:]") or line:match("^extern ") or line:match("^#define")
