@@ -2,7 +2,8 @@
 # Tests the tests: puts one small bug at a time (a mutant) into a copy of the tree, and expects a
 # certain test to fail.
 #
-#     tests/mutants.sh                    a sample: one mutant of each program
+#     tests/mutants.sh                    a sample: one mutant of each program in
+#                                         Release, without the simulator
 #     tests/mutants.sh --full             all mutants; ends with a table by layer
 #     tests/mutants.sh NAME...            these mutants; a folder, such as scheduler/find, stands
 #                                         for all mutants in it
@@ -30,7 +31,6 @@ cd "$(dirname "$0")/.." || exit
 export LC_ALL=C
 jobs=${WEFT_JOBS:-$(nproc)}
 schedules=${WEFT_SCHEDULES:-5000}
-sample_of_generated="recheck_blocking_threads_2 order_blocking_threads_1"  # models see them soon
 
 mode=${1:-}
 root=$PWD/build/mutants
@@ -148,17 +148,13 @@ list() { inside "${1:-}" | cut -f 1; }
 
 field() { sed -n "1s/.*$1: *\(.*\)/\1/p" "$2" | sed 's/  *\(config\|program\|tests\|case\): .*//'; }
 
-# Prints a sample: the second mutant of each kind. Mutants that need more schedules than others are
-# left out.
+# Prints a sample: the second mutant of each kind that builds in a short time.
 sample() {
-    # shellcheck disable=SC2086
-    printf '%s\n' $sample_of_generated
-    awk -F '\t' -v most=5000 '
+    awk -F '\t' '
         $3 !~ /^tests\/mutants\// { next }
-        match($4, /--schedules [0-9]+/) && substr($4, RSTART + 12, RLENGTH - 12) + 0 > most { next }
         {
             kind = $4
-            if (kind !~ /^config: Release/) next  # a sample builds one configuration
+            if (kind !~ /^config: Release/ || kind ~ /program: simulator/) next
             sub(/ *(tests|case): .*/, "", kind)
             if (++count[kind] <= 2) names[kind] = $1
         }
@@ -260,12 +256,7 @@ fi
 failed=0
 case $mode in
     --full) mapfile -t names < <(list) ;;
-    '')
-        for name in $sample_of_generated; do
-            [ -e "$patches/$name.patch" ] || give_up "there is no $name, which is in the sample"
-        done
-        mapfile -t names < <(sample)
-        ;;
+    '') mapfile -t names < <(sample) ;;
     *)
         names=()
         for argument in "$@"; do
@@ -389,7 +380,6 @@ result() { # caught|survives|failed, text
 # Checks that the model that has failed in $work passes without the mutant.
 passes_without() {
     local model case most=20000
-    [ -n "$mode" ] || most=2000  # those of a sample are caught soon
     model=$(sed -n 's/^\([a-z0-9_]*\) *FAILED after .*/\1/p' "$work/log")
     [ -n "$model" ] || return 0  # it did not end, or crashed
     patch -s -R -p1 -d "$work" < "$patch"
@@ -478,19 +468,13 @@ try() {
     patch -s -R -p1 -d "$work" < "$patch"
 }
 
-# Each lane takes the next mutant that no other lane has taken. In a sample, a lane takes all mutants
-# of the simulator or none, so that only one lane builds that.
+# Each lane takes the next mutant that no other lane has taken.
 lane() { # number, names
-    local what
     work=$root/$1
     shift
     prepare
     for name in "$@"; do
-        what=$name
-        [ -n "$mode" ] || [ "$(field program "$patches/$name.patch")" != simulator ] ||
-            what=simulator
-        if mkdir "$root/taken/$what" 2> /dev/null; then touch "$work/took-$what"; fi
-        [ ! -e "$work/took-$what" ] || try
+        mkdir "$root/taken/$name" 2> /dev/null && try
     done
 }
 
