@@ -113,8 +113,8 @@ more() {
     step run "" Release machine counts --check bench/machine/counts.csv
     step run "" Release machine bounds  # wake-ups and efficiency on many virtual cores
     step run "" Release machine check-what-if bench/frame/{aaa,indie,spiky}.frame
-    step run "" Release simulate 1700 301  # after those of the quick form
-    step run "" Release simulate --weak 300 101
+    step run "" Release simulate 500 301  # after those of the quick form
+    step run "" Release simulate --weak 100 101
     step run "" Release readme/run      # its blocks of code compile
     step run "" Release readme/coming_from  # the calls in these tables compile
     step run "" Debug short_tests
