@@ -274,7 +274,21 @@ test('off the processor: the page says what weft_trace prints', {skip: !weftTrac
             causes.push(gaps[cause]);
             const found = a.explain(index).rows.find(other => other.gap === gaps[cause]);
             near(onPath, found.ns / 1e6, 6e-4, `${what}, frame ${number}, ${cause}`);
-            if (usual) near(usual, found.usual / 1e6, 6e-4, `${what}, frame ${number}, usual`);
+            if (!usual) continue;
+            // In real frames two times around the median can be far apart. The page and the
+            // program round times differently, so their medians can be neighbours.
+            const times = a.frames
+                .filter(frame => !frame.isPartial)
+                .map(frame => {
+                    const row = a.explain(frame.index).rows.find(other => other.gap === found.gap);
+                    return row === undefined ? 0 : row.ns;
+                })
+                .sort((x, y) => x - y);
+            const at = times.indexOf(found.usual);
+            assert.ok(at >= 0, `${what}, frame ${number}: the median is one of the times`);
+            const same = times.lastIndexOf(found.usual);
+            assert.ok(Number(usual) >= times[Math.max(at - 1, 0)] / 1e6 - 6e-4, `${what}, usual`);
+            assert.ok(Number(usual) <= times[Math.min(same + 1, times.length - 1)] / 1e6 + 6e-4, `${what}, usual`);
         }
         if (what === 'simulated frames') assert.ok(causes.includes('offCpu'), text);
         if (what === 'a frame that sleeps') assert.deepEqual(causes, ['timer', 'waking'], text);
