@@ -11,6 +11,7 @@ local action  = _ACTION or ""
 local isMsvc  = action:startswith("vs")
 local isClang = _OPTIONS.cc == "clang" or action:startswith("xcode")
 
+newoption { trigger = "core", value = "next", description = "Build the scheduler's successor: source/next/next.lua" }
 newoption { trigger = "cross", value = "TRIPLET", description = "Build with that g++, such as aarch64-linux-gnu's" }
 
 local function buildFolder(shared)
@@ -22,6 +23,7 @@ local function buildFolder(shared)
     if _OPTIONS["race-finder"] then table.insert(variant, "race-finder") end
     if _OPTIONS.pthread then table.insert(variant, "pthread") end
     if _OPTIONS.emscripten then table.insert(variant, "emscripten") end
+    if _OPTIONS.core then table.insert(variant, _OPTIONS.core) end
     return path.join(_MAIN_SCRIPT_DIR, "build", table.concat(variant, "-"))
 end
 local build = buildFolder(_OPTIONS.shared)
@@ -147,6 +149,11 @@ local function testProgram(name, patterns, ownMain)
     return true
 end
 
+if _OPTIONS.core == "next" then
+    dofile("source/next/next.lua")(testProgram)
+    return
+end
+
 local function inTests(...)
     return table.translate({ ... }, function(folder) return "tests/" .. folder .. "/**.cpp" end)
 end
@@ -222,12 +229,12 @@ if testProgram("unit_tests", inTests(table.unpack(unitTests))) then
         -- Tests of the sources that are compiled apart, in the library. They take most of the time
         -- to compile all tests.
         local apart = "files:tests/platform/** or tests/scheduler/** or tests/sync/** or tests/frame/** or tests/blocking/** or "
-            .. "tests/graph/** or tests/c/** or tests/io/** or tests/post/**"
+            .. "tests/graph/** or tests/c/** or tests/io/** or tests/post/** or tests/trace/** or tests/samples/** or tests/bench/**"
         if not isClang then -- which wants all that use a precompiled header optimised as that is
             filter { "configurations:Release", apart }
                 buildoptions { "-O0" }
         end
-        filter { "configurations:Asan", apart }
+        filter { "configurations:Asan", "files:tests/**.cpp" } -- UBSan checks weft's headers in tests/fuzz/
             buildoptions { "-fno-sanitize=undefined" }
         filter "files:tests/**/coroutine_test.cpp"
             flags { "NoPCH" }
@@ -482,7 +489,7 @@ end
 local function clangFormat(arguments)
     local files = {}
     for _, folder in ipairs { "include", "source", "tests", "bench", "samples", "third_party" } do
-        for _, extension in ipairs { ".h", ".cpp", ".c" } do
+        for _, extension in ipairs { ".h", ".cpp", ".cc", ".c" } do
             files = table.join(files, os.matchfiles(folder .. "/**" .. extension))
         end
     end
