@@ -1,0 +1,145 @@
+// The workers that search for work or sleep, and how published work finds a sleeper.
+//
+// Terms.
+//
+//  searcher   a worker that has no work and looks for some
+//  sleeper    a worker that has announced that it will park
+//  choosy     a worker that cannot run all tasks without a group: because of its groups, or because
+//             a wait restricts it. It is never counted as a searcher, and no substitute for others.
+//  publisher  a thread that has put work into a queue
+//
+// A sleeper says in a mask for which levels it sleeps (scheduler/state/level.h). A worker that is
+// not choosy sleeps for all levels that are not of a group.
+//
+// Protocol. A worker without work searches for a while. Then it announces that it sleeps
+// (Announce), checks once more everything that could hold work for it, and parks. A publisher reads
+// the state after it has published. If some plain worker sleeps and none searches, it takes one
+// sleeper's bit and unparks this worker, which is a searcher from then on. If a choosy worker
+// sleeps, it looks at the masks, and takes one that sleeps for the level.
+//
+// No wake-up is lost. P publishes work (p1), then reads the state (p2). W announces (w1, a
+// read-modify-write of the state, after its mask and its bit), then checks the place of the work
+// (w2). All are seq_cst. If w2 misses the work, w2 is before p1. Then w1 is before p2, and P sees a
+// sleeper. P wakes one for the work, unless it also sees a searcher S, and W is not choosy. There
+// are two cases. If S finds work, the last searcher to do so wakes the next sleeper
+// (StopSearching). If S finds none, it announces after p2, so its own last check finds P's work.
+//
+// A waker takes a sleeper's bit: of several, one succeeds. A worker that cancels its announcement,
+// but finds its bit cleared, knows that it was woken, and consumes the Unpark.
+#pragma once
+
+#include "containers/atomic_bit_set.h"
+#include "platform/env.h"
+
+#include <cstdint>
+
+namespace weft::internal {
+
+/// The state of all workers. All calls except Acquire are thread-safe.
+class Idle {
+public:
+    static constexpr uint32_t kNone = AtomicBitSet::kNone;
+
+    /// Makes empty sets. Returns false if there is no memory.
+    bool Acquire(uint32_t workers, Memory memory = {}) noexcept {
+        m_workers = workers;
+        m_memory = memory;
+        m_masks = memory.NewArray<Mask>(workers);
+        return m_masks != nullptr && m_plain.Acquire(workers, memory) &&
+               m_choosy.Acquire(workers, memory);
+    }
+    ~Idle() { m_memory.DeleteArray(m_masks, m_workers); }
+
+    /// The caller begins to search. relaxed: no thread relies on having seen a new searcher.
+    void StartSearching(bool choosy) noexcept {
+        if (!choosy) m_state.fetch_add(kSearcher, kRelaxed);
+    }
+    /// The caller has found work. Returns true if it was the last searcher and others sleep: the
+    /// caller should then wake one of them. seq_cst: comes before the caller looks for more work.
+    bool StopSearching(bool choosy) noexcept {
+        if (choosy) return false;
+        const uint64_t before = m_state.fetch_sub(kSearcher, kSeqCst);
+        return Searchers(before) == 1 && Sleepers(before) != 0;
+    }
+
+    /// Makes the calling worker a sleeper for these levels. If it is not choosy, it was a searcher
+    /// before. Check for work afterwards.
+    void Announce(uint32_t worker, uint32_t levels, bool choosy) noexcept {
+        m_masks[worker].levels.store(levels, kSeqCst);
+        (choosy ? m_choosy : m_plain).Set(worker);  // first: who counts a sleeper must find its bit
+        m_state.fetch_add(kAnnounced + (choosy ? kChoosy : kSleeper - kSearcher), kSeqCst);
+    }
+    /// Takes a sleeper. Of several callers one gets true, and must unpark the worker, if it is not
+    /// the worker itself. A worker that is not choosy is a searcher from then on.
+    bool TakeAt(uint32_t worker) noexcept {
+        if (m_plain.Test(worker) && m_plain.Clear(worker)) {
+            m_state.fetch_add(kSearcher - kSleeper, kSeqCst);
+            return true;
+        }
+        if (m_choosy.Test(worker) && m_choosy.Clear(worker)) {
+            m_state.fetch_sub(kChoosy, kSeqCst);
+            return true;
+        }
+        return false;
+    }
+    /// The same for some worker that is not choosy. Returns its index, or kNone.
+    uint32_t TakeAny(uint32_t home) noexcept {
+        const uint32_t worker = m_plain.ClearAny(home);
+        if (worker != kNone) m_state.fetch_add(kSearcher - kSleeper, kSeqCst);
+        return worker;
+    }
+    /// The same for some worker below index `workers` that sleeps for one of the levels.
+    uint32_t TakeFor(uint32_t levels, uint32_t workers) noexcept {
+        for (uint32_t i = 0; i < workers; ++i) {
+            if ((m_masks[i].levels.load(kSeqCst) & levels) != 0 && TakeAt(i)) return i;
+        }
+        return kNone;
+    }
+
+    /// Call it after publishing. Returns true if a sleeper may have to be woken. For work of any
+    /// level: whether a plain worker is wanted, or a choosy one may be.
+    bool Wanted() const noexcept {
+        const uint64_t state = m_state.load(kSeqCst);
+        return AnyChoosy(state) || (Sleepers(state) != 0 && Searchers(state) == 0);
+    }
+    bool PlainWanted() const noexcept {
+        const uint64_t state = m_state.load(kSeqCst);
+        return Sleepers(state) != 0 && Searchers(state) == 0;
+    }
+    bool AnyPlainSleeper() const noexcept { return Sleepers(m_state.load(kSeqCst)) != 0; }
+    bool AnyChoosy() const noexcept { return AnyChoosy(m_state.load(kSeqCst)); }
+    bool AnySleeper() const noexcept {
+        const uint64_t state = m_state.load(kSeqCst);
+        return Sleepers(state) != 0 || AnyChoosy(state);
+    }
+    /// Returns true if some worker searches. A hint: relaxed.
+    bool AnySearcher() const noexcept { return Searchers(m_state.load(kRelaxed)) != 0; }
+
+    /// Returns the number of sleepers, and in `epoch` a number that changes when a worker falls
+    /// asleep.
+    uint32_t AllSleepers(uint32_t &epoch) const noexcept {
+        const uint64_t state = m_state.load(kSeqCst);
+        epoch = static_cast<uint32_t>(state >> 48);
+        return Sleepers(state) + static_cast<uint32_t>(state >> 32 & 0xffff);
+    }
+
+private:
+    // announced : 16 | choosy sleepers : 16 | sleepers : 16 | searchers : 16
+    static constexpr uint64_t kSearcher = 1, kSleeper = uint64_t{1} << 16,
+                              kChoosy = uint64_t{1} << 32, kAnnounced = uint64_t{1} << 48;
+    static constexpr uint32_t Searchers(uint64_t state) noexcept { return state & 0xffff; }
+    static constexpr uint32_t Sleepers(uint64_t state) noexcept { return state >> 16 & 0xffff; }
+    static constexpr bool AnyChoosy(uint64_t state) noexcept { return (state >> 32 & 0xffff) != 0; }
+
+    struct alignas(kLineBytes) Mask {
+        env::Atomic<uint32_t> levels{0};
+    };
+
+    alignas(kLineBytes) env::Atomic<uint64_t> m_state{0};
+    AtomicBitSet m_plain, m_choosy;
+    Mask *m_masks = nullptr;
+    uint32_t m_workers = 0;
+    Memory m_memory;
+};
+
+}  // namespace weft::internal

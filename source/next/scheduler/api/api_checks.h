@@ -1,0 +1,220 @@
+// Finds out which worker calls a public function, and checks the arguments. Each check reports a
+// mistake of the user; the public call then has no effect.
+#pragma once
+
+#include "platform/compiler.h"
+#include "platform/memory_hook.h"
+#include "scheduler/state/entry_gate.h"
+#include "scheduler/state/external_call.h"
+#include "scheduler/state/reporting.h"
+#include "scheduler/state/scheduler.h"
+
+#include <algorithm>
+
+namespace weft::internal {
+
+// Returns the calling thread's worker, or null. Also works in a memory hook.
+inline Worker *WorkerOfThread() noexcept {
+    return static_cast<Worker *>(MemoryHookCall::ThreadSlot());
+}
+
+// Returns the calling thread's worker if it belongs to this scheduler, else null. A child process
+// has no workers. If a worker's thread forks, it is no worker in the child, its calls are refused,
+// and this returns null. In a memory hook this also returns null.
+inline Worker *WorkerOf(const TaskScheduler &taskScheduler) noexcept {
+    Worker *worker = internal::CurrentWorker();
+    return worker != nullptr && *worker->home == &taskScheduler ? worker : nullptr;
+}
+
+// Returns the calling thread's worker of this scheduler, or null. A thread can be a worker of
+// several schedulers, nested in each other. WorkerOf only sees the innermost one; this function
+// checks all of them. Slow.
+inline const Worker *AnyWorkerOf(const TaskScheduler &taskScheduler) noexcept {
+    const Worker *worker = internal::CurrentWorker();
+    while (worker != nullptr && *worker->home != &taskScheduler)
+        worker = static_cast<const Worker *>(worker->outerSlot);
+    return worker;
+}
+inline bool IsWorkerOf(const TaskScheduler &taskScheduler) noexcept {
+    return AnyWorkerOf(taskScheduler) != nullptr;
+}
+
+// WorkerOf for queries: also works in such a child process and in a memory hook.
+inline Worker *WorkerThatAsks(const TaskScheduler &taskScheduler) noexcept {
+    Worker *worker = WorkerOfThread();
+    return worker != nullptr && worker->taskScheduler == &taskScheduler ? worker : nullptr;
+}
+
+// Returns true if the thread was a worker of this scheduler when it forked, and this is the child
+// process.
+inline bool IsForkedWorker(const TaskScheduler &taskScheduler) noexcept {
+    const Worker *worker = WorkerThatAsks(taskScheduler);
+    return worker != nullptr && *worker->home == nullptr;
+}
+
+// Returns true, after a report, if the thread is in a memory hook or is such a forked worker.
+inline bool IsRefusedHere(const TaskScheduler &taskScheduler, const char *call) noexcept {
+    if (IsRefusedInMemoryHook(EntryGate::OptionsOf(taskScheduler), call)) return true;
+    if (!IsForkedWorker(taskScheduler)) return false;
+    ReportForked(EntryGate::OptionsOf(taskScheduler), call);
+    return true;
+}
+
+// Reports a call that needs a worker, by a thread that is none. The thread need not enter the gate:
+// it only compares the pointer with null.
+WEFT_NOINLINE inline void ReportNoWorker(const TaskScheduler &taskScheduler,
+                                         const char *call) noexcept {
+    if (IsRefusedHere(taskScheduler, call)) return;
+    if (EntryGate::StateOf(taskScheduler).scheduler.load(kSeqCst) == nullptr)
+        return ReportNotRunning(taskScheduler, call);
+    ReportMistake(EntryGate::OptionsOf(taskScheduler), ReportCode::NotAWorker,
+                  "Call it from a task that this scheduler runs, or attach the thread first.",
+                  "%s was called by a thread that runs no task of this scheduler", call);
+}
+
+// Returns the calling thread's worker, or null after a report.
+inline Worker *CallingWorker(const TaskScheduler &taskScheduler, const char *call) noexcept {
+    Worker *worker = WorkerOf(taskScheduler);
+    if (WEFT_UNLIKELY(worker == nullptr)) ReportNoWorker(taskScheduler, call);
+    return worker;
+}
+
+// The slow path of MayWait: in a hook or in a scope of NoSuspend.
+bool MayWaitNow(Worker *worker, const char *call) noexcept;
+
+// Returns false, after a report, in a hook of the host and in onReport. The host's hooks run in the
+// middle of a fiber switch or of a search for work. A hook that waited there would never continue.
+// Also reports a wait in a scope of NoSuspend, and returns true.
+inline bool MayWait(Worker *worker, const char *call) noexcept {
+    return WEFT_LIKELY(!worker->inHook && worker->noSuspend == nullptr) || MayWaitNow(worker, call);
+}
+
+// Returns false, after a report, if the priority or the stack class is out of range.
+inline bool AreOptions(const SchedulerOptions &options, const TaskOptions &taskOptions,
+                       const char *call) noexcept {
+    if (taskOptions.priority <= Priority::Low && taskOptions.stack <= StackClass::Large)
+        return true;
+    ReportMistake(options, ReportCode::BadOption,
+                  "Give one of the values of Priority and of StackClass.",
+                  "%s: TaskOptions::%s is out of range", call,
+                  taskOptions.priority > Priority::Low ? "priority" : "stack");
+    return false;
+}
+
+// Reports that TaskOptions::worker is out of range.
+WEFT_NOINLINE inline void ReportWorker(const Scheduler &scheduler, const TaskOptions &taskOptions,
+                                       const char *call) noexcept {
+    constexpr const char *kHint =
+        "Give kAnyWorker, or the index of a worker or of an attached thread.";
+    const char *const name = taskOptions.name != nullptr ? taskOptions.name : "unnamed";
+    const uint32_t workers = scheduler.workerCount;
+    if (workers == 0) {
+        ReportMistake(scheduler.options, ReportCode::BadOption, kHint,
+                      "%s: TaskOptions::worker of task '%s' is %u; there are no workers, and the "
+                      "attached thread is 0",
+                      call, name, taskOptions.worker);
+    } else {
+        ReportMistake(scheduler.options, ReportCode::BadOption, kHint,
+                      "%s: TaskOptions::worker of task '%s' is %u; workers are 0 to %u, attached "
+                      "threads %u to %u",
+                      call, name, taskOptions.worker, workers - 1, workers,
+                      scheduler.slotCount - 1);
+    }
+}
+
+// Returns false, after a report, if TaskOptions::worker is neither kAnyWorker nor the index of a
+// worker or of a slot for an attached thread.
+inline bool IsWorker(const Scheduler &scheduler, const TaskOptions &taskOptions,
+                     const char *call) noexcept {
+    if (WEFT_LIKELY(taskOptions.worker == kAnyWorker) || taskOptions.worker < scheduler.slotCount)
+        return true;
+    ReportWorker(scheduler, taskOptions, call);
+    return false;
+}
+
+// Returns false, after a report, in a hook that must not submit. `worker`: the caller's, or null.
+inline bool MaySubmit(const Worker *worker, const char *call) noexcept {
+    if (WEFT_LIKELY(worker == nullptr || !worker->mustNotSubmit)) return true;
+    ReportMistake(worker->scheduler->options, ReportCode::InHook,
+                  "Submit from another hook, or from a task.",
+                  "%s was called by an onStart, onStop, fiberSwitch, park or unpark hook", call);
+    return false;
+}
+
+// Returns false, after a report, in a hook and in onReport. The current task may be in a wait
+// there; then Fiber::CounterOfTask is the counter that it waits for. Or the task may already have
+// passed its unit of its counter on to another task (TakeOverFromRunning).
+inline bool MayAddChildren(const Worker *worker, const char *call) noexcept {
+    if (WEFT_LIKELY(!worker->inHook)) return true;
+    ReportMistake(worker->scheduler->options, ReportCode::InHook,
+                  "Call it from a task; a hook may call AddTasks.",
+                  "%s was called by a hook or by onReport", call);
+    return false;
+}
+
+// Returns a number n such that the tasks before tasks[n] all have a function. If some task has
+// none, the first such task is one of the next four. Checks four tasks in each step, which takes
+// less time than one task in each step.
+WEFT_NOINLINE inline uint32_t WithFunction(uint32_t count, const Task *tasks) noexcept {
+    const auto has = [tasks](uint32_t i) { return tasks[i].function != nullptr; };
+    uint32_t i = 0;
+    while (count - i >= 4 && has(i) && has(i + 1) && has(i + 2) && has(i + 3)) i += 4;
+    return i;
+}
+
+// Reports that tasks are to belong to a group where they cannot. Returns false.
+WEFT_NOINLINE inline bool ReportGroup(const Scheduler &scheduler, const char *call) noexcept {
+    ReportMistake(scheduler.options, ReportCode::BadOption,
+                  "Name no group here. For AddTasksAndWait: call AddTasks, and wait for the group.",
+                  "%s: TaskOptions::taskGroup is given, but these tasks cannot belong to a group",
+                  call);
+    return false;
+}
+
+// Returns false, after a report, if the tasks are to belong to a group: the call counts them
+// itself, or they must not be skipped.
+inline bool IsOfNoGroup(const Scheduler &scheduler, const TaskOptions &taskOptions,
+                        const char *call) noexcept {
+    return WEFT_LIKELY(taskOptions.taskGroup == nullptr) || ReportGroup(scheduler, call);
+}
+
+// Returns false, after a report, if an option is wrong or a task has no function.
+inline bool AreTasks(Scheduler &scheduler, uint32_t count, const Task *tasks,
+                     const TaskOptions &taskOptions, const char *call) noexcept {
+    if (!AreOptions(scheduler.options, taskOptions, call) ||
+        !IsWorker(scheduler, taskOptions, call))
+        return false;
+    for (uint32_t i = count >= 16 && tasks != nullptr ? WithFunction(count, tasks) : 0; i < count;
+         ++i) {
+        if (WEFT_UNLIKELY(tasks == nullptr || tasks[i].function == nullptr)) {
+            ReportMistake(scheduler.options, ReportCode::NullTask, "Give every task a function.",
+                          tasks == nullptr ? "%s: null tasks" : "%s: task %u has a null function",
+                          call, i);
+            return false;
+        }
+    }
+    return true;
+}
+
+// Returns false, after a report, if `counter` is null.
+inline bool IsCounter(const TaskScheduler &taskScheduler, const Counter *counter,
+                      const char *call) noexcept {
+    if (WEFT_UNLIKELY(counter == nullptr)) {
+        ReportMistake(EntryGate::OptionsOf(taskScheduler), ReportCode::NullCounter,
+                      "Give it a counter.", "%s: null counter", call);
+        return false;
+    }
+    return true;
+}
+
+// Returns false, after a report, if `counters` or one of the counters is null.
+inline bool AreCounters(const TaskScheduler &taskScheduler, uint32_t count,
+                        Counter *const *counters, const char *call) noexcept {
+    if (count != 0 && counters == nullptr) return IsCounter(taskScheduler, nullptr, call);
+    for (uint32_t i = 0; i < count; ++i) {
+        if (!IsCounter(taskScheduler, counters[i], call)) return false;
+    }
+    return true;
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,95 @@
+// Implements fair.h.
+#include "scheduler/policy/fair.h"
+
+#include "scheduler/policy/places.h"
+
+#include <algorithm>
+
+namespace weft::internal {
+
+namespace {
+
+constexpr uint32_t kMostPicks = 32;   // between two looks
+constexpr uint32_t kFairPicks = 256;  // picks until a fair one
+constexpr uint64_t kFairShare = 5;    // a fair pick is followed by so many times its duration
+constexpr uint64_t kLevelShare = 8;   // a level gets one part in so many
+constexpr uint64_t kMostOwed = 100;   // ms: a level is owed no more than this
+constexpr uint32_t kOthersTurn = 4;   // each fourth fair pick begins with others' deques
+
+// The level that is late the longest, or kLevels. A level without work is not late.
+uint32_t LatestLevel(Worker &worker) noexcept {
+    Fairness &fair = worker.fair;
+    const uint64_t tolerance = worker.scheduler->tuning.millisecond / 2;
+    uint32_t latest = kLevels;
+    for (uint32_t levels = LevelsToLookAt(worker) & ~1u; levels != 0; levels &= levels - 1) {
+        const uint32_t level = LowestBit(levels);
+        if (fair.late[level] + (fair.serves == level ? 0 : tolerance) >= fair.lookedAt) continue;
+        if (!AnyOf(worker, Level::At(level)))
+            fair.late[level] = fair.lookedAt;
+        else if (latest == kLevels || fair.late[level] < fair.late[latest])
+            latest = level;
+    }
+    return latest;
+}
+
+// A late level gets slices of about 100 us, or one task if it takes longer.
+Work PickLate(Worker &worker) noexcept {
+    Fairness &fair = worker.fair;
+    for (uint32_t latest; (latest = LatestLevel(worker)) != kLevels;
+         fair.late[latest] = fair.lookedAt) {
+        fair.serves = latest;
+        if (const Work work = TakeOldest(worker, Level::At(latest), true)) return work;
+    }
+    fair.serves = kLevels;
+    return {};
+}
+
+}  // namespace
+
+void StartClock(Worker &worker) noexcept {
+    Fairness &fair = worker.fair;
+    fair.lookedAt = env::Ticks();
+    for (uint64_t &late : fair.late) late = std::max(late, fair.lookedAt);
+}
+
+void Look(Worker &worker, uint32_t picks) noexcept {
+    Fairness &fair = worker.fair;
+    const uint64_t millisecond = worker.scheduler->tuning.millisecond;
+    const uint64_t now = env::Ticks(), took = now - fair.lookedAt;
+    fair.lookedAt = now;
+    const uint64_t most = millisecond / 10 / (took / fair.period + 1);
+    fair.budget = fair.period = 1u << HighestBit(std::clamp<uint64_t>(most, 1, kMostPicks));
+    if (fair.wasFair) {
+        fair.fairAfter = now + kFairShare * took;
+        fair.fairAt = std::max(now + millisecond, fair.fairAfter);
+        fair.picks = 0;
+        fair.wasFair = false;
+    }
+    fair.picks += picks;
+    uint64_t &late = fair.late[worker.current->level.index];
+    late = std::clamp(late + kLevelShare * took, now - kMostOwed * millisecond,
+                      now + kMostOwed * millisecond);
+    fair.isUrgent = now >= fair.fairAt || (fair.picks >= kFairPicks && now >= fair.fairAfter) ||
+                    LatestLevel(worker) != kLevels;
+}
+
+Work PickFair(Worker &worker) noexcept {
+    Fairness &fair = worker.fair;
+    fair.isUrgent = false;
+    fair.budget = fair.period = 1;  // look at the clock after this one
+    if (const Work late = PickLate(worker)) return late;
+    if (fair.lookedAt < fair.fairAfter) return {};
+    fair.wasFair = true;
+    const bool othersFirst = ++fair.turn % kOthersTurn == 0;
+    for (uint32_t levels = LevelsToLookAt(worker); levels != 0; levels &= levels - 1) {
+        const Level level = Level::At(LowestBit(levels));
+        if (const Work work = TakeOldest(worker, level, othersFirst)) return work;
+        // High work of others goes before all lower work: the usual order finds it
+        if (level.ThePriority() == Priority::High &&
+            (worker.scheduler->notices.Look() & level.Bit()) != 0)
+            return {};
+    }
+    return {};
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,142 @@
+// Implements places.h.
+#include "scheduler/policy/places.h"
+
+#include "scheduler/submit/ready.h"
+#include "scheduler/submit/wake.h"
+
+namespace weft::internal {
+
+namespace {
+
+// A flood of deadlines does not keep the worker here.
+constexpr uint32_t kMostDue = 8;
+
+// A deadline has come before the counter did: then the record is still on the counter, and this
+// thread takes the fiber. Runs under the lock of the timers. So the fiber, which clears its timer
+// after each wait, cannot begin another wait meanwhile.
+bool ClaimTimer(Scheduler &scheduler, const Worker &worker, Timer &timer) noexcept {
+    if (timer.kind != TimerKind::Wait) return true;
+    Fiber &fiber = *static_cast<Fiber *>(timer.owner);
+    fiber.wait.timedOut = scheduler.counters.Remove(CounterAccess::Word(*fiber.wait.counter),
+                                                    fiber.index, worker.index);
+    return fiber.wait.timedOut;
+}
+
+void TakeDueTimers(Worker &worker) noexcept {
+    Scheduler &scheduler = *worker.scheduler;
+    const auto claim = [&](Timer &timer) { return ClaimTimer(scheduler, worker, timer); };
+    for (uint32_t i = 0; i < kMostDue; ++i) {
+        Timer *const timer = scheduler.timers.TakeDue(env::Now(), claim);
+        if (timer == nullptr) break;
+        MakeReady(scheduler, &worker, *static_cast<Fiber *>(timer->owner));
+    }
+    const auto any = [&] { return scheduler.timers.Next() != Timers::kNever; };
+    if (!any()) scheduler.notices.Hide(Notices::kTimed, any);
+}
+
+// The oldest node becomes the newest entry, so that the owner takes the oldest first.
+void TakeInjected(Worker &worker) noexcept {
+    Scheduler &scheduler = *worker.scheduler;
+    scheduler.notices.Hide(Notices::kInjected, [&] { return !scheduler.injector.IsEmpty(); });
+    NodeQueue newestFirst;
+    for (Node *node = scheduler.injector.TakeAll(); node != nullptr;) {
+        Node *const next = node->next;
+        newestFirst.PushFront(*node);
+        node = next;
+    }
+    while (Node *const node = newestFirst.Take()) PushEntry(worker, node->level, Entry::Of(*node));
+}
+
+void TakeMail(Worker &worker) noexcept {
+    for (Node *node = worker.inbox.TakeAll(); node != nullptr;) {
+        Node *const next = node->next;
+        worker.pinned[static_cast<uint32_t>(node->level.ThePriority())].PushBack(*node);
+        node = next;
+    }
+    NoteFilter(worker);
+}
+
+}  // namespace
+
+void TakeArrivals(Worker &worker) noexcept {
+    Scheduler &scheduler = *worker.scheduler;
+    const uint32_t seen = scheduler.notices.Look();
+    if ((seen & Notices::kTimed) != 0 && scheduler.timers.MayBeDue()) TakeDueTimers(worker);
+    if (!worker.inbox.LooksEmpty()) TakeMail(worker);
+    if ((seen & Notices::kInjected) != 0) TakeInjected(worker);
+}
+
+Work TakeOwn(Worker &worker, Level level) noexcept {
+    Work work{{}, level, false};
+    if ((worker.holds & level.Bit()) != 0 && !worker.queue[level.index].Pop(work.entry)) {
+        work.entry = {};
+        // only the owner adds entries
+        worker.holds &= ~level.Bit();
+    }
+    return work;
+}
+
+Work TakePinned(Worker &worker, Level level) noexcept {
+    if (level.Slot() != 0) return {};
+    const bool may = (worker.filter.may & level.Bit()) != 0;
+    const auto wants = [may](const Node &node) { return may || node.kind == Node::Kind::Fiber; };
+    Node *const node = worker.pinned[static_cast<uint32_t>(level.ThePriority())].TakeIf(wants);
+    if (node == nullptr) return {};
+    NoteFilter(worker);
+    return {Entry::Of(*node), node->level, true};
+}
+
+Work TakeOldest(Worker &worker, Level level, bool othersFirst) noexcept {
+    if (worker.filter.isSpecial) {
+        if (const Work work = TakePinned(worker, level)) return work;
+    }
+    if (othersFirst) {
+        if (const Work work = Steal(worker, level)) return work;
+    }
+    Work work{{}, level, false};
+    if (!worker.queue[level.index].TakeOldest(work.entry)) work.entry = {};
+    return work;
+}
+
+bool AnyOf(const Worker &worker, Level level) noexcept {
+    if (level.Slot() == 0 && !worker.pinned[static_cast<uint32_t>(level.ThePriority())].IsEmpty())
+        return true;
+    const Scheduler &scheduler = *worker.scheduler;
+    const uint32_t slots = scheduler.Slots();
+    for (uint32_t i = 0; i < slots; ++i) {
+        const auto &queue = scheduler.workers[i].queue[level.index];
+        if (queue.IsAcquired() && queue.Size() != 0) return true;
+    }
+    return false;
+}
+
+bool AnyWork(const Worker &worker) noexcept {
+    const Scheduler &scheduler = *worker.scheduler;
+    for (uint32_t levels = worker.filter.may; levels != 0; levels &= levels - 1) {
+        if (AnyOf(worker, Level::At(LowestBit(levels)))) return true;
+    }
+    return worker.filter.pinned != 0 || !worker.inbox.IsEmpty() || !scheduler.injector.IsEmpty() ||
+           scheduler.timers.Next() <= env::Now();
+}
+
+void NoteFilter(Worker &worker) noexcept {
+    Filter &filter = worker.filter;
+    uint32_t limit = kPriorities;
+    for (uint32_t i = kPriorities; i-- > 0;) {
+        if (filter.limits[i] != 0) limit = i;
+    }
+    filter.may = filter.runs & LevelsOf((1u << kSlots) - 1, limit);
+    filter.isChoosy = (filter.may & kPlainLevels) != kPlainLevels;
+    filter.pinned = 0;
+    for (uint32_t i = 0; i < kPriorities; ++i) {
+        const bool mayBegin = i < limit;
+        for (const Node *node = worker.pinned[i].first; node != nullptr; node = node->next) {
+            if (!mayBegin && node->kind == Node::Kind::Chunk) continue;
+            filter.pinned |= Level(static_cast<Priority>(i)).Bit();
+            break;
+        }
+    }
+    filter.isSpecial = limit != kPriorities || filter.pinned != 0;
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,42 @@
+// The places where a worker finds work. NextWork, the fair picks, and the last look before sleep
+// all go through these functions.
+#pragma once
+
+#include "platform/compiler.h"
+#include "scheduler/state/scheduler.h"
+
+namespace weft::internal {
+
+/// The levels of which the worker may find work, as a mask. A hint: relaxed. Without pinned work.
+inline uint32_t LevelsToLookAt(const Worker &worker) noexcept {
+    return worker.filter.may & (worker.holds | worker.scheduler->notices.Look() | kUnnoticed);
+}
+
+/// Moves what came from outside to where this worker looks: fibers whose deadline is due, the
+/// inbox, the injector.
+void TakeArrivals(Worker &worker) noexcept;
+
+/// Takes the newest entry of the own deque. Returns nothing if it is empty.
+Work TakeOwn(Worker &worker, Level level) noexcept;
+
+/// Takes pinned work of the priority of `level`, oldest first. A wait that restricts the worker
+/// leaves pinned tasks of lower priorities, but not fibers: their tasks have begun.
+Work TakePinned(Worker &worker, Level level) noexcept;
+
+/// Takes from the deques of others (steal.cpp).
+Work Steal(Worker &worker, Level level) noexcept;
+
+/// Takes the oldest: pinned work, or an entry of the own deque, or one of others.
+Work TakeOldest(Worker &worker, Level level, bool othersFirst) noexcept;
+
+/// Returns true if work of the level waits for this worker somewhere. seq_cst.
+bool AnyOf(const Worker &worker, Level level) noexcept;
+
+/// Returns true if something waits for this worker anywhere. seq_cst: the last look of a worker
+/// that has announced its sleep.
+bool AnyWork(const Worker &worker) noexcept;
+
+/// Call it when the pinned work or the limits of the worker have changed.
+void NoteFilter(Worker &worker) noexcept;
+
+}  // namespace weft::internal

@@ -1,0 +1,88 @@
+// Steals from other workers.
+#include "scheduler/policy/places.h"
+#include "scheduler/submit/wake.h"
+
+#include <algorithm>
+
+namespace weft::internal {
+
+namespace {
+
+constexpr uint64_t kMostMore = 7;  // so many entries at most come with the first one
+
+// After loot that has kept this worker for less than about 4 us, it leaves others alone, for up to
+// 32 us: a look takes cache lines from them.
+void NoteLoot(Worker &worker, uint64_t now) noexcept {
+    Thief &thief = worker.thief;
+    const uint64_t millisecond = worker.scheduler->tuning.millisecond;
+    const uint64_t busy = now - (thief.stoleAt + thief.rest);
+    thief.rest = busy < millisecond / 250
+                     ? std::min(2 * thief.rest + millisecond / 1000, millisecond / 32)
+                     : 0;
+    thief.stoleAt = now;
+    thief.leftAlone = nullptr;
+}
+
+// Takes an eighth of the other entries to the own deque.
+void TakeMore(Worker &worker, WorkStealingDeque<Entry> &queue, Level level) noexcept {
+    const uint64_t most = std::min(queue.Size() / 8, kMostMore);
+    Entry more[kMostMore];
+    uint64_t got = 0;
+    while (got < most && queue.Steal(more[got]) == StealResult::Taken) ++got;
+    if (got == 0) return;
+    WorkStealingDeque<Entry> &own = worker.queue[level.index];
+    const uint32_t count = static_cast<uint32_t>(got);
+    if (!own.Reserve(got)) NoRoom(worker, count);
+    for (uint64_t i = 0; i < got; ++i) own.Stage(got - 1 - i, more[i]);
+    own.Publish(got);
+    worker.holds |= level.Bit();
+    Published(*worker.scheduler, &worker, level, count);
+}
+
+uint32_t FirstVictim(Worker &worker, uint32_t slots) noexcept {
+    Thief &thief = worker.thief;
+    const uint32_t hint = worker.wokenBy.load(kRelaxed);
+    if (hint != 0) {
+        worker.wokenBy.store(0, kRelaxed);
+        return hint - 1;
+    }
+    thief.random = thief.random * 1664525 + 1013904223;  // Knuth, "The Art of Computer Programming"
+    return (thief.random >> 16) % slots;
+}
+
+}  // namespace
+
+// A lone fiber is left to its worker at the first look: such fibers often hand over to each other.
+Work Steal(Worker &worker, Level level) noexcept {
+    Scheduler &scheduler = *worker.scheduler;
+    const uint32_t slots = scheduler.Slots();
+    if (slots <= 1) return {};
+    Thief &thief = worker.thief;
+    const uint64_t now = env::Ticks();
+    if (now < thief.stoleAt + thief.rest) return {};
+    Work work{{}, level, false};
+    uint32_t victim = FirstVictim(worker, slots);
+    for (uint32_t i = 0; i < slots; ++i, victim = victim + 1 == slots ? 0 : victim + 1) {
+        WorkStealingDeque<Entry> &queue = scheduler.workers[victim].queue[level.index];
+        if (victim == worker.index || !queue.IsAcquired() || queue.LooksEmpty()) continue;
+        const auto wants = [&](const Entry &entry) {
+            // the entry may be torn: its fiber is compared, and not read
+            if (entry.TheKind() != Entry::Fiber || &entry.TheFiber() == thief.leftAlone ||
+                queue.Size() != 1)
+                return true;
+            thief.leftAlone = &entry.TheFiber();
+            return false;
+        };
+        StealResult result;
+        do {
+            result = queue.StealIf(work.entry, wants);
+        } while (result == StealResult::Lost);
+        if (result != StealResult::Taken) continue;
+        NoteLoot(worker, now);
+        TakeMore(worker, queue, level);
+        return work;
+    }
+    return {};
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,98 @@
+// Implements fiber_switch.h.
+#include "scheduler/run/fiber_switch.h"
+
+#include "scheduler/policy/next_work.h"
+#include "scheduler/run/rescue.h"
+#include "scheduler/state/reporting.h"
+#include "scheduler/submit/claim.h"
+#include "scheduler/submit/ready.h"
+#include "scheduler/submit/wake.h"
+
+namespace weft::internal {
+
+Fiber *AcquireFiber(Worker &worker) noexcept {
+    Scheduler &scheduler = *worker.scheduler;
+    const uint32_t index = scheduler.free.Take(
+        worker.index, scheduler.Slots(),
+        [&](uint32_t i) -> FreeFibers::Slot & { return scheduler.workers[i].spareFiber; });
+    if (index == FreeFibers::kNone) return nullptr;
+    Fiber &fiber = scheduler.fibers[index];
+    if (!fiber.isPrepared) fiber.Prepare(scheduler.fiberMain);
+    return &fiber;
+}
+
+void SwitchTo(Fiber &from, Fiber &to, Destination destination) noexcept {
+    Worker &worker = *from.worker;
+    worker.left = &from;
+    worker.destination = destination;
+    worker.current = &to;
+    to.worker = &worker;
+    SwitchContext(from.context, to.context);
+    FinishSwitch(*from.worker);
+}
+
+namespace {
+
+// The fiber that was left waits. It may run elsewhere as soon as its record is on the counter.
+void RegisterWaiter(Worker &worker, Fiber &fiber) noexcept {
+    Scheduler &scheduler = *worker.scheduler;
+    FiberWait &wait = fiber.wait;
+    const uint64_t deadline = wait.deadline;
+    Counters::Registration result;
+    const auto join = [&] {
+        result = scheduler.counters.Register(CounterAccess::Word(*wait.counter), fiber.index,
+                                             wait.target, fiber.level.ThePriority());
+        return result == Counters::Registration::Waiting;
+    };
+    const bool waits =
+        deadline == Timers::kNever ? join() : scheduler.timers.SetIf(wait.timer, deadline, join);
+    if (!waits) {
+        if (result == Counters::Registration::OtherScheduler)
+            ReportWrongScheduler(scheduler, "WaitForCounter", *wait.counter);
+        return MakeReady(scheduler, &worker, fiber);
+    }
+    if (deadline == Timers::kNever) return;
+    scheduler.notices.Show(Notices::kTimed);
+    // Some worker has to keep this deadline. One that is about to search does it itself.
+    if (scheduler.timers.Next() == deadline && !worker.current->begins &&
+        scheduler.keeperUntil.load(kSeqCst) > deadline)
+        WakeOne(scheduler, &worker, kAllLevels);
+}
+
+}  // namespace
+
+void FinishSwitch(Worker &worker) noexcept {
+    Fiber &left = *worker.left;
+    switch (worker.destination) {
+        case Destination::None:
+            return;
+        case Destination::ToPool:
+            return worker.scheduler->free.Free(left.index, worker.spareFiber);
+        case Destination::ToReady:
+            return MakeReady(*worker.scheduler, &worker, left);
+        case Destination::ToBack:
+            if (left.pinnedTo != kAnyWorker) return MakeReady(*worker.scheduler, &worker, left);
+            return Inject(*worker.scheduler, &worker, &left, &left, 1);
+        case Destination::ToWaiting:
+            return RegisterWaiter(worker, left);
+    }
+}
+
+void Suspend(Fiber &self, Destination destination) noexcept {
+    Worker &worker = *self.worker;
+    ReleaseClaims(worker);
+    if (worker.fair.budget != 0) --worker.fair.budget;
+    const Work work = NextWork(worker);
+    Fiber *to = work.entry.TheKind() == Entry::Fiber ? &work.entry.TheFiber() : nullptr;
+    if (to == nullptr && (to = AcquireFiber(worker)) != nullptr) {
+        to->start = work;
+        to->begins = !work;
+    }
+    if (WEFT_UNLIKELY(to == nullptr)) {
+        to = WithoutFiber(self, destination, work);
+        if (to == &self) return;
+    }
+    SwitchTo(self, *to, destination);
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,22 @@
+// Leaves a fiber for another one.
+#pragma once
+
+#include "scheduler/state/scheduler.h"
+
+namespace weft::internal {
+
+/// Takes a free fiber of the pool. Returns null if there is none.
+Fiber *AcquireFiber(Worker &worker) noexcept;
+
+/// Leaves `from` for `to`, on the worker's thread. Returns when some worker continues `from`.
+/// `destination`: where `from` goes. The worker's claim must be empty.
+void SwitchTo(Fiber &from, Fiber &to, Destination destination) noexcept;
+
+/// The first act of each context: carries out the destination of the fiber that was left.
+void FinishSwitch(Worker &worker) noexcept;
+
+/// Leaves the fiber for the next work. If no fiber is free to begin it, runs it on a fiber that
+/// waits for it, or continues on the thread's own stack.
+void Suspend(Fiber &self, Destination destination) noexcept;
+
+}  // namespace weft::internal

@@ -1,0 +1,127 @@
+// Implements idle_loop.h.
+#include "scheduler/run/idle_loop.h"
+
+#include "scheduler/policy/fair.h"
+#include "scheduler/policy/next_work.h"
+#include "scheduler/policy/places.h"
+#include "scheduler/run/ending.h"
+#include "scheduler/run/fiber_switch.h"
+#include "scheduler/run/rescue.h"
+#include "scheduler/submit/wake.h"
+
+#include <algorithm>
+
+namespace weft::internal {
+
+namespace {
+
+constexpr uint32_t kMostPauses = 64;
+
+// Cancels the sleep, or consumes the Unpark of the thread that has taken this sleeper.
+void GetUp(Worker &worker) noexcept {
+    if (!worker.scheduler->idle.TakeAt(worker.index)) worker.parker.Park();
+}
+
+// Sleeps until somebody wakes this worker, or until the earliest deadline if no other sleeper keeps
+// that one (the keeper). Returns true if it was the keeper.
+//
+// No deadline is missed. A thread that sets an earlier one (d1) reads keeperUntil (d2) and wakes a
+// worker if it is later. The keeper writes keeperUntil (k1) and then reads the earliest deadline
+// once more (k2). All four are seq_cst, so one of them sees the other.
+bool ParkInTime(Worker &worker) noexcept {
+    Scheduler &scheduler = *worker.scheduler;
+    uint64_t next = scheduler.timers.Next(), until = scheduler.keeperUntil.load(kSeqCst);
+    do {
+        if (next >= until) {
+            worker.parker.Park();
+            return false;
+        }
+    } while (!scheduler.keeperUntil.compare_exchange_strong(until, next, kSeqCst));
+    const bool woken = scheduler.timers.Next() >= next && worker.parker.ParkUntil(next);
+    scheduler.keeperUntil.compare_exchange_strong(next, Timers::kNever, kSeqCst);
+    if (!woken) GetUp(worker);
+    return true;
+}
+
+// Returns as a searcher. Returns true if the worker was the keeper of a deadline.
+bool Sleep(Worker &worker) noexcept {
+    Scheduler &scheduler = *worker.scheduler;
+    scheduler.idle.Announce(worker.index, worker.filter.may, worker.filter.isChoosy);
+    if (scheduler.stopping.load(kSeqCst) || EndRun(scheduler) || AnyWork(worker)) {  // [re-check]
+        GetUp(worker);
+        return false;
+    }
+    return ParkInTime(worker);
+}
+
+// On the CPU of its waker a search would keep the waker from its work. A hint.
+bool MaySearch(const Worker &worker) noexcept {
+    switch (worker.scheduler->options.idle) {
+        case IdlePolicy::Spin:
+            return true;
+        case IdlePolicy::Sleep:
+            return false;
+        default:
+            return worker.parker.WakersCpu() != env::CurrentCpu();
+    }
+}
+
+}  // namespace
+
+bool FindWork(Worker &worker, Work &work) noexcept {
+    Scheduler &scheduler = *worker.scheduler;
+    const bool isChoosy = worker.filter.isChoosy;
+    const bool spins = scheduler.options.idle == IdlePolicy::Spin;
+    scheduler.idle.StartSearching(isChoosy);
+    uint64_t since = env::Ticks();
+    bool searches = scheduler.options.idle != IdlePolicy::Sleep, wasKeeper = false;
+    for (uint32_t pauses = 1; !(work = NextWork(worker));
+         pauses = std::min(pauses * 2, kMostPauses)) {
+        if (scheduler.stopping.load(kSeqCst) || (spins && EndRun(scheduler))) {
+            scheduler.idle.StopSearching(isChoosy);
+            return false;
+        }
+        if (searches && (spins || env::Ticks() - since < scheduler.tuning.idleSearch)) {
+            for (uint32_t i = 0; i < pauses; ++i) env::Pause();
+            continue;
+        }
+        wasKeeper = Sleep(worker);
+        searches = MaySearch(worker);
+        since = env::Ticks();
+        pauses = 1;
+    }
+    StartClock(worker);
+    if (scheduler.idle.StopSearching(isChoosy))
+        WakeMore(scheduler, &worker);
+    else if (wasKeeper && scheduler.timers.Next() != Timers::kNever)
+        WakeOne(scheduler, &worker, kAllLevels);
+    return true;
+}
+
+// Without a free fiber it continues ready fibers, and rescues tasks. It sends the other tasks round
+// through the injector, to reach those behind them: so it takes the oldest first.
+void ThreadLoop(Worker &worker) noexcept {
+    Scheduler &scheduler = *worker.scheduler;
+    StartClock(worker);
+    while (!scheduler.stopping.load(kSeqCst)) {
+        if (Fiber *const fiber = AcquireFiber(worker)) {
+            fiber->begins = true;
+            SwitchTo(worker.thread, *fiber, Destination::None);
+            continue;
+        }
+        OweFairPick(worker);
+        const Work work = NextWork(worker);
+        if (!work) {
+            env::NapThread();
+        } else if (work.entry.TheKind() == Entry::Fiber) {
+            SwitchTo(worker.thread, work.entry.TheFiber(), Destination::None);
+        } else if (Fiber *const fiber = Rescue(worker, work.entry)) {
+            SwitchTo(worker.thread, *fiber, Destination::None);
+        } else {
+            PutBehind(worker, work);
+            env::NapThread();
+        }
+    }
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,240 @@
+// Implements lifecycle.h. The steps of the end:
+// 1. A worker that finds nothing pending closes the gate, sets `stopping` and wakes all (ending.h).
+// 2. Each loop gives its fiber to the pool and switches to its thread's own stack, where ThreadLoop
+//    returns. At that time all pool fibers are suspended in their loops.
+// 3. When all threads are joined, the caller of Run sets `ending` and switches once to every fiber
+//    that ever ran. The fiber's loop then returns. So each stack ends properly, and the sanitizers
+//    free their records of it.
+#include "scheduler/run/lifecycle.h"
+
+#include "platform/floating_point.h"
+#include "scheduler/policy/fair.h"
+#include "scheduler/policy/places.h"
+#include "scheduler/run/ending.h"
+#include "scheduler/run/fiber_switch.h"
+#include "scheduler/run/idle_loop.h"
+#include "scheduler/run/run_work.h"
+#include "scheduler/state/check_options.h"
+#include "scheduler/state/entry_gate.h"
+#include "scheduler/state/reporting.h"
+#include "scheduler/submit/submit.h"
+
+namespace weft::internal {
+
+namespace {
+
+Status ReportNoStacks(const SchedulerOptions &options, Status status, uint32_t count) noexcept {
+    const bool isOfMappings = status == Status::OutOfMappings;
+    ReportMistake(options, ReportCode::OutOfMemory,
+                  isOfMappings ? "Lower the number of stacks, or raise vm.max_map_count."
+                               : "Lower these options, or give the process more memory.",
+                  "the scheduler cannot start: %s %u stacks of %zu bytes "
+                  "(SchedulerOptions::smallFibers, largeFibers, largeStackBytes)",
+                  isOfMappings ? "the system refuses more memory mappings, for the guard pages of"
+                               : "there is no memory for",
+                  count, options.largeStackBytes);
+    return status;
+}
+
+Status ReportNoQueues(const SchedulerOptions &options) noexcept {
+    ReportMistake(options, ReportCode::OutOfMemory,
+                  "Lower these options, or give the process more memory.",
+                  "the scheduler cannot start: there is no memory for the queues of %u workers and "
+                  "%u fibers (SchedulerOptions::workers, smallFibers, largeFibers)",
+                  EffectiveWorkers(options), options.smallFibers + options.largeFibers);
+    return Status::OutOfMemory;
+}
+
+// A stack is twice as large as each task is guaranteed: for the task itself, and for a task of its
+// counter that it runs inline on top of its own frames.
+Status AcquireStacks(Scheduler &scheduler) noexcept {
+    const SchedulerOptions &options = scheduler.options;
+    const MemoryHooks *hooks = options.memory.reserveStacks != nullptr ? &options.memory : nullptr;
+    const size_t bytes = 2 * options.largeStackBytes + Fiber::kColourBytes;
+    const Status status = scheduler.stacks.Acquire(scheduler.fiberCount, bytes, hooks);
+    return status == Status::Ok ? status : ReportNoStacks(options, status, scheduler.fiberCount);
+}
+
+constexpr uint64_t kFirstEntries = 256;
+
+bool AcquireWorkers(Scheduler &scheduler) noexcept {
+    scheduler.workers = scheduler.memory.NewArray<Worker>(scheduler.slotCount);
+    if (scheduler.workers == nullptr) return false;
+    for (uint32_t i = 0; i < scheduler.slotCount; ++i) {
+        Worker &worker = scheduler.workers[i];
+        worker.scheduler = &scheduler;
+        worker.taskScheduler = scheduler.taskScheduler;
+        worker.home = scheduler.forkMark.Place();
+        worker.index = i;
+        worker.thief.random = i * 2654435761u + 1;
+        worker.filter.runs = kPlainLevels;
+        worker.filter.heeds = Notices::kInjected | Notices::kTimed | Notices::kForValue |
+                              Notices::kOrdered | (kPlainLevels & kHighLevels);
+        NoteFilter(worker);
+        for (uint32_t levels = kPlainLevels; levels != 0; levels &= levels - 1) {
+            if (!worker.queue[LowestBit(levels)].Acquire(kFirstEntries, 0, scheduler.memory))
+                return false;
+        }
+    }
+    return true;
+}
+
+bool AcquireFibers(Scheduler &scheduler) noexcept {
+    scheduler.fibers = scheduler.memory.NewArray<Fiber>(scheduler.fiberCount);
+    if (scheduler.fibers == nullptr) return false;
+    for (uint32_t i = 0; i < scheduler.fiberCount; ++i) {
+        scheduler.fibers[i].index = i;
+        scheduler.fibers[i].SetStack(scheduler.stacks.Bottom(i), scheduler.stacks.StackBytes());
+    }
+    return scheduler.free.Acquire(scheduler.fiberCount, scheduler.memory);
+}
+
+bool AcquirePools(Scheduler &scheduler) noexcept {
+    const Memory memory = scheduler.memory;
+    const uint32_t users = scheduler.slotCount;
+    return scheduler.singles.Acquire(users, memory) && scheduler.chunks.Acquire(users, memory) &&
+           scheduler.threadWaiters.Acquire(memory, 1) &&
+           scheduler.counters.Acquire(scheduler.fiberCount, 0, memory, users, &scheduler.notices);
+}
+
+Status Acquire(Scheduler &scheduler) noexcept {
+    const Status status = AcquireStacks(scheduler);
+    if (status != Status::Ok) return status;
+    const bool acquired = scheduler.idle.Acquire(scheduler.slotCount, scheduler.memory) &&
+                          AcquirePools(scheduler) && AcquireWorkers(scheduler) &&
+                          AcquireFibers(scheduler);
+    return acquired ? Status::Ok : ReportNoQueues(scheduler.options);
+}
+
+void DeleteScheduler(Scheduler &scheduler) noexcept {
+    for (uint32_t i = 0; i < scheduler.fiberCount && scheduler.fibers != nullptr; ++i)
+        scheduler.fibers[i].context.Destroy();
+    // these options outlive the scheduler's own copy
+    const Memory memory(EntryGate::OptionsOf(*scheduler.taskScheduler).memory);
+    memory.DeleteArray(scheduler.fibers, scheduler.fiberCount);
+    memory.DeleteArray(scheduler.workers, scheduler.slotCount);
+    memory.DeleteArray(&scheduler, 1);
+}
+
+// A worker that looks for work has a fiber of the pool, too. So there is one for each worker in
+// addition to those that the options ask for.
+Scheduler *NewScheduler(TaskScheduler &taskScheduler, Status &status) noexcept {
+    const SchedulerOptions &options = EntryGate::OptionsOf(taskScheduler);
+    const Memory memory(options.memory);
+    Scheduler *scheduler = memory.NewArray<Scheduler>(1);
+    if (scheduler == nullptr) {
+        status = ReportNoQueues(options);
+        return nullptr;
+    }
+    scheduler->taskScheduler = &taskScheduler;
+    scheduler->options = options;
+    SetDefaults(scheduler->options);
+    scheduler->memory = memory;
+    scheduler->forkMark.Acquire(&taskScheduler);
+    scheduler->workerCount = scheduler->slotCount = scheduler->options.workers;
+    scheduler->fiberCount =
+        scheduler->options.smallFibers + scheduler->options.largeFibers + scheduler->slotCount;
+    scheduler->fiberMain = FiberMain;
+    scheduler->slotsInUse.store(scheduler->workerCount, kRelaxed);  // nobody else knows it yet
+    scheduler->tuning.millisecond = static_cast<uint64_t>(env::TicksPerMicrosecond() * 1000);
+    scheduler->tuning.idleSearch = scheduler->tuning.millisecond / 10;
+    scheduler->floatingPoint = FloatingPointControl();
+    status = Acquire(*scheduler);
+    if (status == Status::Ok) return scheduler;
+    DeleteScheduler(*scheduler);
+    return nullptr;
+}
+
+// The loop of a worker's thread.
+void ThreadMain(Worker &worker) noexcept {
+    worker.thread.worker = &worker;
+    worker.thread.context.Adopt();
+    worker.current = &worker.thread;
+    worker.floatingPoint = FloatingPointControl();
+    env::SetThreadSlot(&worker);
+    ThreadLoop(worker);
+    env::SetThreadSlot(nullptr);
+}
+
+void WorkerThread(void *arg) {
+    Worker &worker = *static_cast<Worker *>(arg);
+    SetFloatingPointControl(worker.scheduler->floatingPoint);
+    const SchedulerOptions &options = worker.scheduler->options;
+    if (options.threadName != nullptr) env::NameThread(options.threadName, worker.index);
+    env::SetPreciseSleep();
+    if (options.threadSliceMicroseconds != 0) env::SetSlice(options.threadSliceMicroseconds);
+    ThreadMain(worker);
+}
+
+// Starts the threads of the workers from 1 on. If one does not start, ends those that did.
+bool StartThreads(Scheduler &scheduler) noexcept {
+    uint32_t next = 1;
+    while (next < scheduler.workerCount &&
+           scheduler.workers[next].osThread.Start(WorkerThread, &scheduler.workers[next],
+                                                  scheduler.options.threadStackBytes))
+        ++next;
+    if (next == scheduler.workerCount) return true;
+    const uint32_t refused = next;
+    scheduler.stopping.store(true, kSeqCst);  // [order]
+    WakeAll(scheduler, nullptr);
+    while (next > 1) scheduler.workers[--next].osThread.Join();
+    ReportMistake(scheduler.options, ReportCode::BadOption,
+                  "Lower these options, or raise the limits of the process.",
+                  "the scheduler cannot start: the system refuses the thread of worker %u of %u, "
+                  "with a stack of %zu bytes (SchedulerOptions::workers, threadStackBytes)",
+                  refused, scheduler.workerCount, scheduler.options.threadStackBytes);
+    return false;
+}
+
+void EndFibers(Scheduler &scheduler) noexcept {
+    FiberContext here;
+    here.Adopt();
+    scheduler.ending = &here;
+    for (uint32_t i = 0; i < scheduler.fiberCount; ++i) {
+        Fiber &fiber = scheduler.fibers[i];
+        if (fiber.worker == nullptr) continue;  // it never ran
+        fiber.worker = &scheduler.workers[0];
+        scheduler.workers[0].destination = Destination::None;
+        SwitchContext(here, fiber.context);
+    }
+    scheduler.ending = nullptr;
+}
+
+// Runs the main task of Run, and then ends the run.
+void MainTask(TaskScheduler *taskScheduler, void *arg) {
+    // also if the task throws
+    struct Returning {
+        Scheduler *scheduler;
+        ~Returning() { WantEnd(*scheduler); }
+    } const returning{static_cast<Scheduler *>(arg)};
+    returning.scheduler->main.function(taskScheduler, returning.scheduler->main.arg);
+}
+
+}  // namespace
+
+Status RunScheduler(TaskScheduler &taskScheduler, const Task &main,
+                    const TaskOptions &mainOptions) noexcept {
+    Status status;
+    Scheduler *const scheduler = NewScheduler(taskScheduler, status);
+    if (scheduler == nullptr) return status;
+    scheduler->main = main;
+    Worker &worker = scheduler->workers[0];
+    const Task task{MainTask, scheduler};
+    Submit(*scheduler, &worker, 1, &task, nullptr, mainOptions);
+    worker.outerSlot = env::ThreadSlot();  // the caller may be a task of another scheduler
+    if (StartThreads(*scheduler)) {
+        EntryGate::Open(taskScheduler, scheduler);
+        ThreadMain(worker);
+        for (uint32_t i = 1; i < scheduler->workerCount; ++i) scheduler->workers[i].osThread.Join();
+        WEFT_INVARIANT(*scheduler, PendingTasks(*scheduler) == 0,
+                       "a submitted task runs exactly once");
+        EndFibers(*scheduler);
+    } else {
+        status = Status::ThreadFailed;
+    }
+    env::SetThreadSlot(worker.outerSlot);
+    DeleteScheduler(*scheduler);
+    return status;
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,23 @@
+// Runs tasks, and the loop of each fiber of the pool.
+#pragma once
+
+#include "platform/compiler.h"
+#include "scheduler/state/scheduler.h"
+
+namespace weft::internal {
+
+/// Calls the function of a task. Stops an exception that leaves the task, and reports it.
+void CallTask(Fiber &self, const Task &task) noexcept;
+
+/// Runs a task or a chunk on this fiber. It is counted as finished then. A chunk whose worker
+/// leaves the fiber goes on elsewhere.
+void RunEntry(Fiber &self, const Entry &entry) noexcept;
+void RunChunk(Fiber &self, Chunk &chunk) noexcept;
+
+/// Continues a fiber, and frees this one; or runs tasks.
+void Execute(Fiber &self, const Work &work) noexcept;
+
+/// The function of each fiber of the pool: runs work until the scheduler ends.
+FiberContext *FiberMain(void *fiber) noexcept;
+
+}  // namespace weft::internal

@@ -1,0 +1,194 @@
+// Checks each field of SchedulerOptions. A report names the first field that is wrong.
+#include "scheduler/state/check_options.h"
+
+#include "core/counter_word.h"
+#include "core/wait_records.h"
+#include "platform/env.h"
+#include "scheduler/state/level.h"
+#include "scheduler/state/reporting.h"
+#include "scheduler/state/scheduler.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+
+namespace weft::internal {
+
+namespace {
+
+Status BadOption(const SchedulerOptions &options, const char *hint, const char *name) noexcept {
+    ReportMistake(options, ReportCode::BadOption, hint, "SchedulerOptions::%s is not complete",
+                  name);
+    return Status::BadOption;
+}
+
+constexpr uint32_t kMaxFibers = 1000000;  // for each stack class
+static_assert(kMaxFibers + 2 * 1024 + WaitRecords::kMaxSpares < CounterWord::kMaxRecords,
+              "a counter must be able to name each record");
+
+constexpr uint32_t kMaxPendingTasks = 65536;
+
+template <class Number>
+Status OutOfRange(const SchedulerOptions &options, const char *hint, const char *name,
+                  Number value) noexcept {
+    ReportMistake(options, ReportCode::BadOption, hint,
+                  "SchedulerOptions::%s is %lld, which is out of range", name,
+                  static_cast<long long>(value));
+    return Status::BadOption;
+}
+
+// Checks that each group is complete, and that the groups have as many workers as the options say.
+Status CheckGroups(const SchedulerOptions &options, uint32_t workers) noexcept {
+    if (options.groupCount > kMaxGroups)
+        return OutOfRange(options, "Give up to 8.", "groupCount", options.groupCount);
+    if (options.groupCount != 0 && options.groups == nullptr)
+        return BadOption(options, "Give groupCount groups.", "groups");
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < options.groupCount; ++i) {
+        const WorkerGroup &group = options.groups[i];
+        sum += group.workers;
+        if (group.workers == 0) return BadOption(options, "Give each group a worker.", "groups");
+        if (group.nice < -20 || group.nice > 19)
+            return OutOfRange(options, "Give -20 to 19.", "groups.nice", group.nice);
+        if (group.cpus != nullptr && (group.cpuWords < 1 || group.cpuWords > 1024))
+            return OutOfRange(options, "Give 1 to 1024.", "groups.cpuWords", group.cpuWords);
+        if (i == 0 && group.namedOnly)
+            return BadOption(options, "Let the first group run tasks that name none.", "groups");
+    }
+    if (options.groupCount != 0 && sum != workers) {
+        return OutOfRange(
+            options, "Give the groups as many workers together as SchedulerOptions::workers says.",
+            "groups: the sum of their workers", sum);
+    }
+    if (options.lowGroups >> std::max(options.groupCount, 1u) != 0)
+        return OutOfRange(options, "Name groups that there are: bit i for groups[i].", "lowGroups",
+                          options.lowGroups);
+    return Status::Ok;
+}
+
+const char *EnvironmentText() noexcept {
+    const char *const text = std::getenv("WEFT_WORKERS");
+    return text != nullptr ? text : "";
+}
+
+// Returns the number of workers that the environment asks for. 0 = none, or it is no valid number.
+uint32_t WorkersOfEnvironment() noexcept {
+    const char *const text = EnvironmentText(), *const end = text + std::strlen(text);
+    uint32_t workers = 0;
+    const auto [rest, error] = std::from_chars(text, end, workers);
+    return error == std::errc() && rest == end && workers <= 1024 ? workers : 0;
+}
+
+uint32_t DefaultWorkers() noexcept {
+    if (const uint32_t wanted = WorkersOfEnvironment(); wanted != 0) return wanted;
+    const uint32_t cpus = env::UsableCpus(), quota = env::CpuQuota();
+    return quota != 0 ? std::min(cpus, quota) : cpus;
+}
+
+// Reports a default of the number of workers that the host probably does not want.
+void CheckDefaultWorkers(const SchedulerOptions &options, uint32_t workers) noexcept {
+    if (WorkersOfEnvironment() != 0) return;
+    if (const char *const text = EnvironmentText(); *text != 0) {
+        ReportMistake(options, ReportCode::BadOption, "Give 1 to 1024.",
+                      "the environment variable WEFT_WORKERS is '%.40s'; it is ignored", text);
+    }
+    if (workers != 1 || env::CpuQuota() == 1) return;
+    const uint32_t granted = env::GrantedCpus();
+    if (granted <= 1) return;
+    ReportMistake(options, ReportCode::OneCpu,
+                  "Set `workers` or WEFT_WORKERS to 1 if one is enough. Otherwise bind the main "
+                  "thread after weft is loaded, or give masks (Affinity::Kind::Explicit).",
+                  "SchedulerOptions::workers: the default is one worker, because the process had "
+                  "one CPU when weft was loaded (taskset, or a bound main thread), but the system "
+                  "grants %u",
+                  granted);
+}
+
+}  // namespace
+
+uint32_t EffectiveWorkers(const SchedulerOptions &options) noexcept {
+    return options.workers == kAnyWorker ? DefaultWorkers() : options.workers;
+}
+
+void SetDefaults(SchedulerOptions &options) noexcept {
+    options.workers = EffectiveWorkers(options);
+    if (options.smallFibers == 0) options.smallFibers = std::max(128u, 16 * options.workers);
+    if (options.largeFibers == 0) options.largeFibers = std::max(32u, 2 * options.workers);
+}
+
+Status CheckOptions(const SchedulerOptions &options, uint32_t leastWorkers) noexcept {
+    if (options.structBytes < kLeastOptionBytes || options.structBytes > sizeof(SchedulerOptions)) {
+        return OutOfRange(options, "Compile with the headers of the library that you link.",
+                          "structBytes", options.structBytes);
+    }
+    const uint32_t workers = EffectiveWorkers(options);
+    if (workers < leastWorkers || workers > 1024) {
+        return OutOfRange(options, "Give 1 to 1024, or kAnyWorker; for Start also 0.", "workers",
+                          workers);
+    }
+    if (options.maxAttached < 1 || options.maxAttached > 1024)
+        return OutOfRange(options, "Give 1 to 1024.", "maxAttached", options.maxAttached);
+    if (options.smallFibers > kMaxFibers)
+        return OutOfRange(options, "Give at most 1,000,000.", "smallFibers", options.smallFibers);
+    if (options.largeFibers > kMaxFibers)
+        return OutOfRange(options, "Give at most 1,000,000.", "largeFibers", options.largeFibers);
+    if (options.pendingTasks > kMaxPendingTasks)
+        return OutOfRange(options, "Give at most 65,536.", "pendingTasks", options.pendingTasks);
+    if (options.stopGraceMilliseconds > 60000)
+        return OutOfRange(options, "Give at most 60,000.", "stopGraceMilliseconds",
+                          options.stopGraceMilliseconds);
+    constexpr size_t kMinStack = 16 << 10, kMinThreadStack = 64 << 10;
+    if (options.smallStackBytes < kMinStack)
+        return OutOfRange(options, "Give 16 KiB or more.", "smallStackBytes",
+                          options.smallStackBytes);
+    if (options.largeStackBytes < kMinStack)
+        return OutOfRange(options, "Give 16 KiB or more.", "largeStackBytes",
+                          options.largeStackBytes);
+    if (options.threadStackBytes < kMinThreadStack)
+        return OutOfRange(options, "Give 64 KiB or more.", "threadStackBytes",
+                          options.threadStackBytes);
+    const MemoryHooks &memory = options.memory;
+    if ((memory.allocate != nullptr) != (memory.release != nullptr)) {
+        return BadOption(options, "Give allocate and release together.", "memory");
+    }
+    if ((memory.reserveStacks != nullptr) != (memory.releaseStacks != nullptr)) {
+        return BadOption(options, "Give reserveStacks and releaseStacks together.", "memory");
+    }
+    if (const Status status = CheckGroups(options, workers); status != Status::Ok) return status;
+    const Affinity &affinity = options.affinity;
+    const bool explicitMasks = affinity.kind == Affinity::Kind::Explicit;
+    if (affinity.kind > Affinity::Kind::Explicit) {
+        return OutOfRange(options, "Give one of Affinity::Kind's values.", "affinity.kind",
+                          affinity.kind);
+    }
+    if (explicitMasks &&
+        (affinity.masks == nullptr || affinity.maskWords < 1 || affinity.maskWords > 1024)) {
+        return BadOption(options, "Give a mask of 1 to 1,024 words for each worker.", "affinity");
+    }
+    if (options.threadNice < -20 || options.threadNice > 19)
+        return OutOfRange(options, "Give -20 to 19.", "threadNice", options.threadNice);
+    if (options.threadSliceMicroseconds != 0 &&
+        (options.threadSliceMicroseconds < 100 || options.threadSliceMicroseconds > 100000))
+        return OutOfRange(options, "Give 0, or 100 to 100,000.", "threadSliceMicroseconds",
+                          options.threadSliceMicroseconds);
+    if (options.stallMilliseconds < 1 || options.stallMilliseconds > 60000)
+        return OutOfRange(options, "Give 1 to 60,000.", "stallMilliseconds",
+                          options.stallMilliseconds);
+    if (options.agingMilliseconds < 1 || options.agingMilliseconds > 60000)
+        return OutOfRange(options, "Give 1 to 60,000.", "agingMilliseconds",
+                          options.agingMilliseconds);
+    if (options.watchdogMilliseconds > 600000)
+        return OutOfRange(options, "Give at most 600,000.", "watchdogMilliseconds",
+                          options.watchdogMilliseconds);
+    if (options.order != 0 && workers != 0)
+        return OutOfRange(options,
+                          "Set SchedulerOptions::workers to 0, and call Start and AttachThread.",
+                          "order", options.order);
+    if (options.idle > IdlePolicy::Sleep)
+        return OutOfRange(options, "Give one of IdlePolicy's values.", "idle", options.idle);
+    if (options.workers == kAnyWorker) CheckDefaultWorkers(options, workers);
+    return Status::Ok;
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,98 @@
+// A fiber: a stack of the pool or a thread's own stack, and what the scheduler knows about it.
+#pragma once
+
+#include "core/counters.h"
+#include "core/timers.h"
+#include "platform/compiler.h"
+#include "platform/fiber_context.h"
+#include "scheduler/state/work.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace weft::internal {
+
+struct Worker;
+
+/// The counter of a task that runs inline, on the stack of a fiber that waits for it. Lies on that
+/// stack.
+struct InlineFrame {
+    Counter *counter;
+    const InlineFrame *outer;
+};
+
+/// The wait of a fiber: for what, until when, and how it ended.
+struct FiberWait {
+    Timer timer;  // set only if the wait has a deadline
+    uint64_t deadline = Timers::kNever;
+    Counter *counter = nullptr;
+    uint32_t target = 0;
+    bool timedOut = false;  // the deadline came first
+    // A task of the counter that found no free fiber. This fiber runs it, and goes on waiting.
+    Entry rescue;
+};
+
+class alignas(kLineBytes) Fiber : public Node {
+public:
+    /// Bytes that each stack must have in addition to those for tasks. Prepare shifts the top of
+    /// the stack within these bytes, so that the tops lie in different sets of the cache.
+    static constexpr size_t kColourBytes = 4096;
+    /// A value that differs from the floating-point control words of each processor.
+    static constexpr uint64_t kNoControl = ~uint64_t{0};
+
+    Fiber() noexcept : Node(Kind::Fiber) { wait.timer.owner = this; }
+    Fiber(const Fiber &) = delete;
+    Fiber &operator=(const Fiber &) = delete;
+
+    /// Sets the stack of a fiber of the pool. The caller keeps this memory.
+    void SetStack(char *bottom, size_t bytes) noexcept {
+        m_bottom = bottom;
+        m_bytes = bytes;
+    }
+    /// Prepares the context: the first switch to it calls entry(this) on the empty stack.
+    void Prepare(FiberContext *(*entry)(void *arg)) noexcept {
+        const size_t shift = index % 16 * (kColourBytes / 16);
+        context.Create(m_bottom, m_bytes - shift, entry, this);
+        isPrepared = true;
+    }
+    /// Returns true for a thread's own stack, which has no known bottom.
+    bool IsThreadStack() const noexcept { return m_bottom == nullptr; }
+    /// Returns how many bytes of the stack are left below the calling frame. The caller must run
+    /// on this fiber. 0 for a thread's own stack.
+    size_t StackLeft() const noexcept {
+        return m_bottom == nullptr
+                   ? 0
+                   : static_cast<size_t>(static_cast<char *>(WEFT_FRAME_ADDRESS()) - m_bottom);
+    }
+    /// Returns the counter of the innermost task, or null.
+    Counter *CounterOfTask() const noexcept {
+        return inlined != nullptr ? inlined->counter : task.counter;
+    }
+
+    uint32_t index = kAnyWorker;
+    bool isPrepared = false;
+    bool begins = false;  // it comes from the pool, and has run nothing yet
+    // The worker that runs the fiber. The code that switches to the fiber sets it. Code on the
+    // fiber reads it again after everything that may switch.
+    Worker *worker = nullptr;
+    uint32_t pinnedTo = kAnyWorker;        // the only worker that may continue it
+    Priority own = Priority::Normal;       // of its task; Node::level has the effective one
+    TasksOf task;                          // of its outermost task
+    const InlineFrame *inlined = nullptr;  // the innermost inline task
+    Work start;                            // what it runs first when it comes from the pool
+    FiberWait wait;
+    // The control words that the fiber has taken from a worker.
+    uint64_t floatingPoint = kNoControl;
+    FiberContext context;
+
+private:
+    char *m_bottom = nullptr;
+    size_t m_bytes = 0;
+};
+
+inline Entry Entry::Of(Node &node) noexcept {
+    return node.kind == Node::Kind::Fiber ? Of(static_cast<internal::Fiber &>(node))
+                                          : Of(static_cast<internal::Chunk &>(node));
+}
+
+}  // namespace weft::internal

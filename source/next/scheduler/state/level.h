@@ -1,0 +1,55 @@
+// Levels: a level is a priority and a group, or no group. It decides in which deque work lies, and
+// which workers may run it.
+//
+// Workers belong to groups (SchedulerOptions::groups). A task names one group, or none. Slot 0
+// stands for work of no group, slot i + 1 for work of group i. Lower levels come first: High work
+// of no group, High work of each group, then Normal, then Low. A set of levels is a mask of bits.
+#pragma once
+
+#include "weft/task.h"
+
+#include <cstdint>
+
+namespace weft::internal {
+
+inline constexpr uint32_t kPriorities = 3;
+inline constexpr uint32_t kMaxGroups = 8;
+inline constexpr uint32_t kSlots = kMaxGroups + 1;
+inline constexpr uint32_t kLevels = kPriorities * kSlots;
+
+struct Level {
+    uint8_t index = 0;
+
+    constexpr Level() noexcept = default;
+    constexpr Level(Priority priority, uint32_t slot = 0) noexcept
+        : index(static_cast<uint8_t>(static_cast<uint32_t>(priority) * kSlots + slot)) {}
+    static constexpr Level At(uint32_t index) noexcept {
+        Level level;
+        level.index = static_cast<uint8_t>(index);
+        return level;
+    }
+    constexpr Priority ThePriority() const noexcept {
+        return static_cast<Priority>(index / kSlots);
+    }
+    constexpr uint32_t Slot() const noexcept { return index % kSlots; }
+    constexpr uint32_t Bit() const noexcept { return 1u << index; }
+    constexpr Level With(Priority priority) const noexcept { return {priority, Slot()}; }
+};
+
+/// The levels of a set of slots, of all priorities above `limit` (kPriorities: of all).
+constexpr uint32_t LevelsOf(uint32_t slots, uint32_t limit = kPriorities) noexcept {
+    uint32_t levels = 0;
+    for (uint32_t priority = 0; priority < limit; ++priority) levels |= slots << priority * kSlots;
+    return levels;
+}
+inline constexpr uint32_t kAllLevels = LevelsOf((1u << kSlots) - 1);
+inline constexpr uint32_t kHighLevels = LevelsOf((1u << kSlots) - 1, 1);
+/// The levels of no group. A worker that may run all of them is not choosy (core/idle.h).
+inline constexpr uint32_t kPlainLevels = LevelsOf(1);
+/// Work of these levels has no notice: each worker looks for it. A look costs less than the notice
+/// of each push and pop.
+inline constexpr uint32_t kUnnoticed = Level(Priority::Normal).Bit() | Level(Priority::Low).Bit();
+
+static_assert(kLevels == 27, "Notices::kLevels has a bit for each level");
+
+}  // namespace weft::internal

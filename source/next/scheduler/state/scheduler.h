@@ -1,0 +1,100 @@
+// The scheduler: what all its workers share. This is data; the functions are in the other folders
+// of scheduler/.
+#pragma once
+
+#include "containers/cached_pool.h"
+#include "containers/push_list.h"
+#include "containers/segment_pool.h"
+#include "core/counters.h"
+#include "core/idle.h"
+#include "core/notices.h"
+#include "core/timers.h"
+#include "platform/env.h"
+#include "platform/memory.h"
+#include "platform/stack_memory.h"
+#include "scheduler/state/fibers.h"
+#include "scheduler/state/worker.h"
+#include "weft/options.h"
+#include "weft/task_scheduler.h"
+
+#include <cstdint>
+
+namespace weft::internal {
+
+/// Where an external thread sleeps while it waits for a counter. The owner of its wait record is
+/// kThreadOwner + its index in Scheduler::threadWaiters.
+struct ThreadWaiter {
+    env::Parker parker;
+};
+inline constexpr uint32_t kThreadOwner = 1u << 31;
+
+/// Durations, in ticks.
+struct Tuning {
+    uint64_t millisecond = 0;
+    uint64_t idleSearch = 0;  // a worker without work searches for so long
+};
+
+/// One run of a TaskScheduler. It is created when Run or Start begins, and deleted when the run has
+/// ended.
+struct Scheduler {
+    TaskScheduler *taskScheduler = nullptr;
+    SchedulerOptions options;
+    Memory memory;             // with the memory hooks of the options
+    env::ForkMark forkMark;    // holds `taskScheduler`; null in a child process
+    uint32_t workerCount = 0;  // threads of weft, and the caller of Run
+    uint32_t slotCount = 0;    // the workers, and the slots for attached threads
+    Tuning tuning;
+    uint64_t floatingPoint = 0;  // the control words with which threads of weft begin
+
+    Worker *workers = nullptr;
+    Fiber *fibers = nullptr;
+    uint32_t fiberCount = 0;
+    FiberContext *(*fiberMain)(void *fiber) = nullptr;  // the function of each fiber of the pool
+    StackMemory stacks;
+    FreeFibers free;
+    Counters counters;
+    CachedPool<ChunkOf<1>, 20> singles;
+    CachedPool<ChunkOf<kChunkTasks>, 20> chunks;
+    SegmentPool<ThreadWaiter> threadWaiters;
+    Timers timers;
+    // The deadline for which a sleeping worker will wake up, see run/idle_loop.cpp.
+    env::Atomic<uint64_t> keeperUntil{Timers::kNever};
+
+    alignas(kLineBytes) Notices notices;
+    // Workers read the next members between tasks. They are seldom written.
+    env::Atomic<uint32_t> slotsInUse{0};  // the largest number so far
+    env::Atomic<bool> stopping{false};    // the run is over: every loop ends
+    env::Atomic<bool> endWanted{false};   // the main task has returned, or Stop was called
+    env::Atomic<uint64_t> closesAt{Timers::kNever};  // later calls of external threads are refused
+    Idle idle;
+
+    alignas(kLineBytes) PushList<Node> injector;  // what any worker may take
+
+    // Tasks submitted by external threads.
+    alignas(kLineBytes) env::Atomic<uint64_t> submittedOutside{0};
+    // Attached threads, and external threads that block in a wait. The run does not end before they
+    // have left.
+    env::Atomic<uint32_t> guests{0};
+    env::Atomic<uint32_t> reported{0};  // the codes that ReportOnce has reported, as bits
+    // Set when all threads have been joined. A fiber that continues then ends at once, and this
+    // context continues.
+    FiberContext *ending = nullptr;
+    Task main{nullptr, nullptr};
+
+    /// The number of slots that are worth a look. seq_cst: an attached thread raises it before it
+    /// publishes anything.
+    uint32_t Slots() const noexcept { return slotsInUse.load(kSeqCst); }
+};
+
+/// Returns the number of the caller's cache in the scheduler's pools. `worker`: the caller's, or
+/// null.
+inline uint32_t CacheOf(const Worker *worker) noexcept {
+    return worker != nullptr ? worker->index : kNoCache;
+}
+
+/// Returns the number of submitted tasks that have not finished, including those that wait. Exact
+/// only if no task runs: then 0 means that nothing is pending, and that only external threads can
+/// submit more.
+uint64_t PendingTasks(const Scheduler &scheduler) noexcept;
+
+}  // namespace weft::internal

@@ -1,0 +1,151 @@
+// Work in the forms in which it moves: entries of deques, chunks of tasks, nodes of lists.
+#pragma once
+
+#include "platform/compiler.h"
+#include "platform/env.h"
+#include "scheduler/state/level.h"
+#include "weft/counter.h"
+#include "weft/task.h"
+
+#include <cstdint>
+
+namespace weft::internal {
+
+class Fiber;
+
+/// What lists across threads are made of: a chunk, or a ready fiber. Base of both.
+struct Node {
+    enum class Kind : uint8_t { Chunk, Fiber };
+    Node(Kind nodeKind) noexcept : kind(nodeKind) {}
+    Node *next = nullptr;
+    Kind kind;
+    Level level;
+};
+
+/// What counts tasks, and the name that they have in reports. Both may be null.
+struct TasksOf {
+    Counter *counter = nullptr;
+    const char *name = nullptr;
+    bool isGroup = false;  ///< the counter is a TaskGroup
+};
+
+/// Tasks of one submission that move together, or across threads. One thread at a time owns a
+/// chunk. The tasks lie right behind this object.
+struct Chunk : Node {
+    Chunk() noexcept : Node(Kind::Chunk) {}
+    Task *Tasks() noexcept { return reinterpret_cast<Task *>(this + 1); }
+    uint32_t Left() const noexcept { return end - begin; }
+
+    bool isPinned = false;       // only one worker may run it
+    uint8_t begin = 0, end = 0;  // the tasks that have not begun
+    uint8_t settled = 0;         // the tasks before it are counted as finished (policy/claim.h)
+    uint32_t index = 0;          // in its pool
+    TasksOf of;
+    Chunk *outer = nullptr;  // in a claim: the chunk that its worker runs further out
+};
+
+/// A chunk and the room for its tasks. Most submissions from outside have one task. Then the chunk
+/// and its task fill one cache line.
+template <uint32_t kTasks>
+struct alignas(64) ChunkOf : Chunk {
+    Task room[kTasks];
+};
+inline constexpr uint32_t kChunkTasks = 60;
+static_assert(sizeof(ChunkOf<kChunkTasks>) == 1024, "a power of two");
+
+/// An entry of a deque: a task, a chunk or a ready fiber.
+class Entry {
+public:
+    enum Kind : uint64_t { Task = 1, Chunk = 2, Fiber = 3 };
+
+    static Entry Of(const weft::Task &task, const TasksOf &of) noexcept {
+        return Entry(reinterpret_cast<uint64_t>(task.function),
+                     reinterpret_cast<uint64_t>(task.arg), of, Task);
+    }
+    static Entry Of(internal::Chunk &chunk) noexcept {
+        return Entry(reinterpret_cast<uint64_t>(&chunk), 0, chunk.of, Chunk);
+    }
+    static Entry Of(internal::Fiber &fiber) noexcept {
+        return Entry(reinterpret_cast<uint64_t>(&fiber), 0, {}, Fiber);
+    }
+    static Entry Of(Node &node) noexcept;
+
+    bool IsEmpty() const noexcept { return m_counter == 0; }
+    Kind TheKind() const noexcept { return static_cast<Kind>(m_counter & kKind); }
+    weft::Task TheTask() const noexcept {
+        return {reinterpret_cast<TaskFunction>(m_what), reinterpret_cast<void *>(m_arg)};
+    }
+    internal::Chunk &TheChunk() const noexcept {
+        return *reinterpret_cast<internal::Chunk *>(m_what);
+    }
+    internal::Fiber &TheFiber() const noexcept {
+        return *reinterpret_cast<internal::Fiber *>(m_what);
+    }
+    /// The counter of the task or of the chunk's tasks.
+    Counter *TheCounter() const noexcept {
+        return reinterpret_cast<Counter *>(m_counter & ~(kKind | kGroup));
+    }
+    TasksOf What() const noexcept {
+        return {TheCounter(), reinterpret_cast<const char *>(m_name), (m_counter & kGroup) != 0};
+    }
+
+    Entry() = default;
+
+private:
+    Entry(uint64_t what, uint64_t arg, const TasksOf &of, Kind kind) noexcept
+        : m_what(what),
+          m_arg(arg),
+          m_counter(reinterpret_cast<uint64_t>(of.counter) | (of.isGroup ? kGroup : 0) | kind),
+          m_name(reinterpret_cast<uint64_t>(of.name)) {}
+
+    static_assert(alignof(Counter) >= 8, "three bits of a counter's address must be free");
+    static constexpr uint64_t kKind = 3, kGroup = 4;
+    uint64_t m_what = 0, m_arg = 0, m_counter = 0, m_name = 0;
+};
+
+/// What a pick found: an entry, its level, and whether only this worker may run it.
+struct Work {
+    Entry entry;
+    Level level;
+    bool isPinned = false;
+    explicit operator bool() const noexcept { return !entry.IsEmpty(); }
+};
+
+/// Nodes that one worker has to itself, in order.
+struct NodeQueue {
+    Node *first = nullptr;
+    Node **last = &first;  // the link behind the last one
+
+    NodeQueue() = default;
+    NodeQueue(const NodeQueue &) = delete;
+    NodeQueue &operator=(const NodeQueue &) = delete;
+
+    bool IsEmpty() const noexcept { return first == nullptr; }
+    void PushBack(Node &node) noexcept {
+        node.next = nullptr;
+        *last = &node;
+        last = &node.next;
+    }
+    void PushFront(Node &node) noexcept {
+        node.next = first;
+        if (first == nullptr) last = &node.next;
+        first = &node;
+    }
+    /// Takes the first node for which wants(node) returns true, or null.
+    template <class Wants>
+    Node *TakeIf(Wants wants) noexcept {
+        for (Node **link = &first; *link != nullptr; link = &(*link)->next) {
+            Node *const node = *link;
+            if (!wants(*node)) continue;
+            *link = node->next;
+            if (node->next == nullptr) last = link;
+            return node;
+        }
+        return nullptr;
+    }
+    Node *Take() noexcept {
+        return TakeIf([](const Node &) { return true; });
+    }
+};
+
+}  // namespace weft::internal

@@ -1,0 +1,135 @@
+// A worker: all that one thread of the scheduler owns. This is data; the functions are in the other
+// folders of scheduler/.
+#pragma once
+
+#include "containers/push_list.h"
+#include "containers/work_stealing_deque.h"
+#include "platform/env.h"
+#include "scheduler/state/fiber.h"
+#include "scheduler/state/level.h"
+#include "scheduler/state/work.h"
+
+#include <cstdint>
+
+namespace weft {
+class NoSuspend;
+}
+
+namespace weft::internal {
+
+struct Scheduler;
+
+/// What happens to the fiber that was left. The next context on the thread carries it out first
+/// (run/fiber_switch.h).
+enum class Destination : uint8_t {
+    None,       ///< it stays with this worker
+    ToPool,     ///< it is free
+    ToWaiting,  ///< it is registered on the counter that it waits for
+    ToReady,    ///< it may continue
+    ToBack      ///< it has yielded: it may continue after all other work of its level
+};
+
+/// Finished tasks of one counter that are not counted off yet, because the worker goes on with
+/// tasks of this counter. While there are any, the counter is above zero, so it is alive.
+struct Finished {
+    Counter *counter = nullptr;
+    uint32_t tasks = 0;
+};
+
+/// A fiber that has just become ready, and that this worker probably continues itself. It is not
+/// shown to others: see MakeReady.
+struct HandOver {
+    static constexpr uint32_t kExpected = 4;  // so many hand-overs in a row predict the next one
+
+    Fiber *next = nullptr;  // hidden from the others
+    Fiber *last = nullptr;  // the latest one that this worker has made ready
+    uint32_t inARow = 0;    // so many times it has continued that one next
+};
+
+/// What the worker may run. Masks of levels.
+struct Filter {
+    uint32_t runs = 0;             // the levels of its group, and those without a group
+    uint32_t may = 0;              // of these, what its waits allow
+    uint32_t pinned = 0;           // it holds pinned work of these priorities (at slot 0)
+    uint32_t heeds = 0;            // the notices that interrupt it
+    Level home{Priority::Normal};  // of its usual tasks
+    bool isChoosy = false;         // see core/idle.h
+    bool isSpecial = false;        // it holds pinned work, or a wait restricts it
+    // Waits that limit it, by what they allow: the priorities below the index.
+    uint32_t limits[kPriorities] = {};
+};
+
+/// When the worker looks at the clock, and what it owes to work that waits for long
+/// (policy/fair.h). Times are in ticks.
+struct Fairness {
+    uint32_t budget = 1;        // picks until the next look
+    uint32_t period = 1;        // picks from one look to the next
+    uint32_t picks = 0;         // since the last fair pick
+    uint32_t turn = 0;          // number of fair picks
+    uint32_t serves = kLevels;  // the late level that gets its share now; kLevels: none
+    bool isUrgent = false;      // something other than the usual order is due
+    bool wasFair = false;       // the last pick was a fair one
+    uint64_t lookedAt = 0;
+    uint64_t fairAt = 0;          // then a fair pick is due
+    uint64_t fairAfter = 0;       // before that none is allowed
+    uint64_t late[kLevels] = {};  // since when the level is owed a share of the time
+};
+
+/// When the worker looks for work of others, and where (policy/steal.cpp). Times are in ticks.
+struct Thief {
+    uint32_t random = 1;
+    uint64_t stoleAt = 0;
+    uint64_t rest = 0;                 // it leaves others alone for so long after `stoleAt`
+    const Fiber *leftAlone = nullptr;  // a lone fiber that it has left to its worker once
+};
+
+struct alignas(kLineBytes) Worker {
+    // Of the owner alone.
+    Scheduler *scheduler = nullptr;
+    TaskScheduler *taskScheduler = nullptr;
+    // *home is `taskScheduler`, but null in a child process that was forked during the run. Each
+    // public call compares it.
+    void *const *home = nullptr;
+    uint32_t index = 0;
+    Fiber *current = nullptr;
+    Fiber *left = nullptr;  // the fiber that was left, and where it goes
+    Destination destination = Destination::None;
+    Chunk *claim = nullptr;  // the chunks that it runs, innermost first (policy/claim.h)
+    Finished finished;
+    HandOver handOver;
+    Filter filter;
+    Fairness fair;
+    Thief thief;
+    uint32_t holds = 0;  // levels: its own deques of the others are empty
+    NodeQueue pinned[kPriorities];
+    uint64_t floatingPoint = 0;            // the thread's control words, with which tasks begin
+    bool mustNotSubmit = false;            // a hook runs where the worker may be between two tasks
+    bool inHook = false;                   // a hook or onReport runs: it must not wait
+    const NoSuspend *noSuspend = nullptr;  // the innermost scope of the running task, or null
+    void *outerSlot = nullptr;             // what env::ThreadSlot() was before
+    Fiber thread;                          // the thread's own stack; it runs no tasks
+    env::Thread osThread;
+
+    // Written by the owner, read by all: the numbers of tasks submitted and finished here.
+    alignas(kLineBytes) env::Atomic<uint64_t> submitted{0};
+    env::Atomic<uint64_t> ended{0};
+
+    // Shared.
+    alignas(kLineBytes) PushList<Node> inbox;  // what only this worker may run
+    env::Atomic<uint32_t> wokenBy{0};          // the index of its waker, plus one. relaxed: a hint
+    env::Atomic<uint32_t> spareFiber{~0u};     // a free fiber, see state/fibers.h
+    env::Parker parker;
+    WorkStealingDeque<Entry> queue[kLevels];
+};
+
+/// Returns the calling thread's worker, or null. The result is stale after anything that may switch
+/// fibers. Use fiber->worker then.
+inline Worker *CurrentWorker() noexcept { return static_cast<Worker *>(env::ThreadSlot()); }
+
+/// Adds to a number of the worker that only its owner writes. relaxed: see PendingTasks.
+template <class Number>
+WEFT_FORCEINLINE void AddTo(Number &number, uint64_t n, std::memory_order order) noexcept {
+    number.store(number.load(kRelaxed) + n, order);
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,56 @@
+// Implements chunks.h.
+#include "scheduler/submit/chunks.h"
+
+#include "scheduler/state/reporting.h"
+
+#include <algorithm>
+
+namespace weft::internal {
+
+namespace {
+
+template <class Pool>
+Chunk *TakeFrom(Pool &pool, uint32_t user) noexcept {
+    const uint32_t index = pool.Take(user);
+    if (index == Pool::kNone) return nullptr;
+    Chunk &chunk = pool.At(index);
+    chunk.index = index;
+    return &chunk;
+}
+
+constexpr uint32_t kIsSingle = 1u << 31;  // in Chunk::index
+
+}  // namespace
+
+Chunk &TakeChunk(Scheduler &scheduler, const Worker *worker, uint32_t tasks) noexcept {
+    const uint32_t user = CacheOf(worker);
+    Chunk *chunk = tasks == 1 ? TakeFrom(scheduler.singles, user) : nullptr;
+    if (chunk != nullptr)
+        chunk->index |= kIsSingle;
+    else
+        chunk = TakeFrom(scheduler.chunks, user);
+    if (WEFT_UNLIKELY(chunk == nullptr)) OutOfMemory(scheduler, tasks);
+    chunk->isPinned = false;
+    chunk->begin = chunk->end = chunk->settled = 0;
+    return *chunk;
+}
+
+void GiveChunk(Scheduler &scheduler, const Worker *worker, Chunk &chunk) noexcept {
+    const uint32_t user = CacheOf(worker);
+    if ((chunk.index & kIsSingle) != 0)
+        scheduler.singles.GiveBack(chunk.index & ~kIsSingle, user);
+    else
+        scheduler.chunks.GiveBack(chunk.index, user);
+}
+
+Chunk &FillChunk(Scheduler &scheduler, const Worker *worker, uint32_t count, const Task *tasks,
+                 const TasksOf &of, Level level) noexcept {
+    Chunk &chunk = TakeChunk(scheduler, worker, count);
+    chunk.level = level;
+    chunk.of = of;
+    chunk.end = static_cast<uint8_t>(count);
+    std::copy_n(tasks, count, chunk.Tasks());
+    return chunk;
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,19 @@
+// Memory for chunks: two pools, for chunks of one task and for others.
+#pragma once
+
+#include "scheduler/state/scheduler.h"
+
+namespace weft::internal {
+
+/// Takes a chunk for up to `tasks` tasks, at most kChunkTasks. It has no tasks yet. Aborts with a
+/// report if there is no memory. `worker`: the caller's, or null.
+Chunk &TakeChunk(Scheduler &scheduler, const Worker *worker, uint32_t tasks) noexcept;
+
+/// Gives the chunk back to its pool.
+void GiveChunk(Scheduler &scheduler, const Worker *worker, Chunk &chunk) noexcept;
+
+/// Takes a chunk with these tasks.
+Chunk &FillChunk(Scheduler &scheduler, const Worker *worker, uint32_t count, const Task *tasks,
+                 const TasksOf &of, Level level) noexcept;
+
+}  // namespace weft::internal

@@ -1,0 +1,51 @@
+// Raises and lowers counters. Finished tasks are not counted off at once while their worker goes on
+// with tasks of the same counter.
+#pragma once
+
+#include "platform/compiler.h"
+#include "scheduler/state/scheduler.h"
+
+namespace weft::internal {
+
+/// Raises the counter by `n`. Finished tasks that this worker has not counted off yet are set off
+/// against new ones. Returns false, after a report, if the counter refuses that. `worker`: the
+/// caller's, or null.
+bool RaiseNow(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n) noexcept;
+inline bool Raise(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n) noexcept {
+    if (worker != nullptr && worker->finished.counter == &counter) {
+        const uint32_t both = n < worker->finished.tasks ? n : worker->finished.tasks;
+        worker->finished.tasks -= both;
+        n -= both;
+        if (n == 0) return true;
+    }
+    return RaiseNow(scheduler, worker, counter, n);
+}
+
+/// Lowers the counter by `n`, and makes its waiters ready. Returns false, after a report, if the
+/// counter refuses that.
+bool Lower(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n) noexcept;
+
+/// Counts the finished tasks of the innermost chunk of the claim. `running`: 1 if one of its tasks
+/// has begun and not finished, else 0.
+void Settle(Worker &worker, uint32_t running) noexcept;
+
+/// Counts off all finished tasks.
+void FlushNow(Worker &worker) noexcept;
+inline void Flush(Worker &worker) noexcept {
+    if (worker.claim != nullptr || worker.finished.tasks != 0) FlushNow(worker);
+}
+
+/// `n` tasks of the counter have finished. Call Flush before the worker does anything but tasks of
+/// this counter. A waiter for a value above zero has them counted off after each task.
+WEFT_FORCEINLINE void Ran(Worker &worker, Counter *counter, uint32_t n) noexcept {
+    // release: what these tasks have submitted is counted before, see PendingTasks
+    AddTo(worker.ended, n, kRelease);
+    if (counter == nullptr) return;
+    if (WEFT_UNLIKELY(worker.finished.counter != counter)) {
+        Flush(worker);
+        worker.finished.counter = counter;
+    }
+    worker.finished.tasks += n;
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,94 @@
+// Implements submit.h.
+#include "scheduler/submit/submit.h"
+
+#include "scheduler/submit/chunks.h"
+
+#include <algorithm>
+
+namespace weft::internal {
+
+namespace {
+
+constexpr uint32_t kFew = 16;  // up to so many tasks become entries of their own
+
+// Of many tasks each worker gets some chunks. A worker that runs a chunk shares it when others are
+// hungry.
+uint32_t ChunkSize(const Scheduler &scheduler, uint32_t count) noexcept {
+    const uint32_t workers = scheduler.workerCount;
+    const uint32_t parts = workers <= 1 ? 1 : 8 * workers;
+    return std::clamp(count / parts + 1, 1u, kChunkTasks);
+}
+
+// The worker pops the newest entry first. So the first task is the newest one.
+void EnqueueEntries(Worker &worker, uint32_t count, const Task *tasks, const TasksOf &of,
+                    Level level) noexcept {
+    WorkStealingDeque<Entry> &queue = worker.queue[level.index];
+    if (!queue.Reserve(count)) NoRoom(worker, count);
+    const auto stage = queue.Staging();
+    for (uint32_t i = 0; i < count; ++i) stage(count - 1 - i, Entry::Of(tasks[i], of));
+    queue.Publish(count);
+}
+
+void EnqueueChunks(Worker &worker, uint32_t count, const Task *tasks, const TasksOf &of,
+                   Level level, uint32_t size) noexcept {
+    WorkStealingDeque<Entry> &queue = worker.queue[level.index];
+    const uint32_t chunks = (count + size - 1) / size;
+    if (!queue.Reserve(chunks)) NoRoom(worker, count);
+    const auto stage = queue.Staging();
+    for (uint32_t i = 0; i < chunks; ++i) {
+        const uint32_t begin = i * size, n = std::min(size, count - begin);
+        stage(chunks - 1 - i,
+              Entry::Of(FillChunk(*worker.scheduler, &worker, n, tasks + begin, of, level)));
+    }
+    queue.Publish(chunks);
+}
+
+// For a worker alone, or from an external thread: through a list.
+void EnqueueList(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
+                 const TasksOf &of, Level level, uint32_t onWorker) noexcept {
+    const bool isPinned = onWorker != kAnyWorker;
+    const uint32_t size = isPinned ? kChunkTasks : ChunkSize(scheduler, count);
+    Node *newest = nullptr, *oldest = nullptr;
+    uint32_t chunks = 0;
+    for (uint32_t begin = 0; begin < count; begin += size, ++chunks) {
+        Chunk &chunk =
+            FillChunk(scheduler, worker, std::min(size, count - begin), tasks + begin, of, level);
+        chunk.isPinned = isPinned;
+        chunk.next = newest;
+        newest = &chunk;
+        if (oldest == nullptr) oldest = &chunk;
+    }
+    if (isPinned)
+        Mail(scheduler, worker, onWorker, newest, oldest);
+    else
+        Inject(scheduler, worker, newest, oldest, chunks);
+}
+
+}  // namespace
+
+void Enqueue(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
+             const TasksOf &of, Level level, uint32_t onWorker) noexcept {
+    if (worker == nullptr || onWorker != kAnyWorker)
+        return EnqueueList(scheduler, worker, count, tasks, of, level, onWorker);
+    const uint32_t size = count <= kFew ? 1 : ChunkSize(scheduler, count);
+    if (size == 1)
+        EnqueueEntries(*worker, count, tasks, of, level);
+    else
+        EnqueueChunks(*worker, count, tasks, of, level, size);
+    worker->holds |= level.Bit();
+    Published(scheduler, worker, level, (count + size - 1) / size);
+}
+
+bool Submit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
+            Counter *counter, const TaskOptions &options) noexcept {
+    if (counter != nullptr && !Raise(scheduler, worker, *counter, count)) return false;
+    if (worker != nullptr)
+        AddTo(worker->submitted, count, kRelaxed);
+    else
+        scheduler.submittedOutside.fetch_add(count, kRelaxed);
+    Enqueue(scheduler, worker, count, tasks, {counter, options.name, false},
+            LevelOf(worker, options), options.worker);
+    return true;
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,36 @@
+// Submits tasks. The options and the tasks have been checked.
+#pragma once
+
+#include "scheduler/state/scheduler.h"
+#include "scheduler/submit/finish.h"
+#include "scheduler/submit/wake.h"
+
+namespace weft::internal {
+
+/// Returns the level of tasks that are submitted with these options. `worker`: the caller's, or
+/// null.
+inline Level LevelOf(const Worker *worker, const TaskOptions &options) noexcept {
+    (void)worker;
+    return Level(options.priority);
+}
+
+/// Raises the counter, and makes the tasks visible. Returns false, after a report, if the counter
+/// refuses that; then nothing was submitted. `worker`: the caller's, or null for an external
+/// thread.
+bool Submit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
+            Counter *counter, const TaskOptions &options) noexcept;
+
+/// The same without a counter to raise: the caller has done so, and has counted the tasks as
+/// submitted.
+void Enqueue(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
+             const TasksOf &of, Level level, uint32_t onWorker) noexcept;
+
+/// Submits one task that is not pinned.
+WEFT_FORCEINLINE void SubmitOne(Worker &worker, const Task &task, Counter *counter,
+                                const TaskOptions &options) noexcept {
+    if (counter != nullptr && !Raise(*worker.scheduler, &worker, *counter, 1)) return;
+    AddTo(worker.submitted, 1, kRelaxed);
+    PushEntry(worker, LevelOf(&worker, options), Entry::Of(task, {counter, options.name, false}));
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,80 @@
+// Implements wake.h.
+#include "scheduler/submit/wake.h"
+
+#include "scheduler/state/reporting.h"
+
+namespace weft::internal {
+
+namespace {
+
+void Unpark(Scheduler &scheduler, const Worker *by, uint32_t index) noexcept {
+    Worker &worker = scheduler.workers[index];
+    worker.wokenBy.store(by != nullptr ? by->index + 1 : 0, kRelaxed);  // a hint
+    worker.parker.Unpark();
+}
+
+uint32_t HomeOf(const Worker *by) noexcept { return by != nullptr ? by->index : 0; }
+
+}  // namespace
+
+void WakeOne(Scheduler &scheduler, const Worker *by, uint32_t levels) noexcept {
+    uint32_t index = Idle::kNone;
+    if ((levels & kPlainLevels) != 0) index = scheduler.idle.TakeAny(HomeOf(by));
+    if (index == Idle::kNone && scheduler.idle.AnyChoosy())
+        index = scheduler.idle.TakeFor(levels, scheduler.Slots());
+    if (index != Idle::kNone) Unpark(scheduler, by, index);
+}
+
+bool WakeAt(Scheduler &scheduler, const Worker *by, uint32_t index) noexcept {
+    if (!scheduler.idle.TakeAt(index)) return false;
+    Unpark(scheduler, by, index);
+    return true;
+}
+
+void WakeAll(Scheduler &scheduler, const Worker *by) noexcept {
+    const uint32_t slots = scheduler.Slots();
+    for (uint32_t i = 0; i < slots; ++i) WakeAt(scheduler, by, i);
+}
+
+void Published(Scheduler &scheduler, const Worker *by, Level level, uint32_t entries) noexcept {
+    if ((kUnnoticed & level.Bit()) == 0) scheduler.notices.Show(level.Bit());
+    const uint32_t most = entries < 2 ? entries : 2;
+    Idle &idle = scheduler.idle;
+    const bool isPlain = level.Slot() == 0;
+    for (uint32_t i = 0; i < most; ++i) {
+        // a second sleeper although the first one searches now
+        if (!isPlain || !(i == 0 ? idle.PlainWanted() : idle.AnyPlainSleeper())) break;
+        const uint32_t index = idle.TakeAny(HomeOf(by));
+        if (index != Idle::kNone) Unpark(scheduler, by, index);
+    }
+    // A choosy sleeper may be the only one that has nothing better to do.
+    for (uint32_t i = 0; i < most && WEFT_UNLIKELY(idle.AnyChoosy()); ++i) {
+        const uint32_t index = idle.TakeFor(level.Bit(), scheduler.Slots());
+        if (index == Idle::kNone) break;
+        Unpark(scheduler, by, index);
+    }
+}
+
+void WakeMore(Scheduler &scheduler, const Worker *by) noexcept {
+    Published(scheduler, by, Level(Priority::Normal), 2);
+}
+
+void Inject(Scheduler &scheduler, const Worker *by, Node *newest, Node *oldest,
+            uint32_t entries) noexcept {
+    const Level level = oldest->level;  // read it now: they belong to others then
+    scheduler.injector.Push(newest, oldest);
+    scheduler.notices.Show(Notices::kInjected);
+    Published(scheduler, by, level, entries);
+}
+
+void Mail(Scheduler &scheduler, const Worker *by, uint32_t index, Node *newest,
+          Node *oldest) noexcept {
+    scheduler.workers[index].inbox.Push(newest, oldest);
+    if (by == nullptr || by->index != index) WakeAt(scheduler, by, index);
+}
+
+void NoRoom(const Worker &worker, uint32_t entries) noexcept {
+    OutOfMemory(*worker.scheduler, entries);
+}
+
+}  // namespace weft::internal

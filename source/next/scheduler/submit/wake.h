@@ -1,0 +1,47 @@
+// Tells workers that there is work: shows notices for workers that are awake, and wakes sleepers.
+#pragma once
+
+#include "platform/compiler.h"
+#include "scheduler/state/scheduler.h"
+
+namespace weft::internal {
+
+/// Wakes some worker that may run the levels, if such a worker sleeps. `by`: the caller's worker,
+/// or null.
+void WakeOne(Scheduler &scheduler, const Worker *by, uint32_t levels) noexcept;
+
+/// Wakes that worker if it sleeps. Returns false if it does not.
+bool WakeAt(Scheduler &scheduler, const Worker *by, uint32_t index) noexcept;
+
+/// Wakes all sleepers.
+void WakeAll(Scheduler &scheduler, const Worker *by) noexcept;
+
+/// Call it after `entries` entries of the level were published. Wakes at most two sleepers. Each of
+/// them wakes two more when it finds work (WakeMore).
+void Published(Scheduler &scheduler, const Worker *by, Level level, uint32_t entries) noexcept;
+
+/// Call it when a worker has found work and was the last searcher.
+void WakeMore(Scheduler &scheduler, const Worker *by) noexcept;
+
+/// Pushes an entry to the own deque of that level.
+WEFT_FORCEINLINE void PushEntry(Worker &worker, Level level, const Entry &entry) noexcept;
+
+/// Puts nodes, linked from the newest to the oldest, where any worker finds them.
+void Inject(Scheduler &scheduler, const Worker *by, Node *newest, Node *oldest,
+            uint32_t entries) noexcept;
+
+/// Puts nodes where only worker `index` finds them.
+void Mail(Scheduler &scheduler, const Worker *by, uint32_t index, Node *newest,
+          Node *oldest) noexcept;
+
+/// Reports that there is no memory for an own deque, and aborts.
+[[noreturn]] void NoRoom(const Worker &worker, uint32_t entries) noexcept;
+
+WEFT_FORCEINLINE void PushEntry(Worker &worker, Level level, const Entry &entry) noexcept {
+    if (WEFT_UNLIKELY(!worker.queue[level.index].Push(entry))) NoRoom(worker, 1);
+    worker.holds |= level.Bit();
+    if (WEFT_UNLIKELY((kUnnoticed & level.Bit()) == 0 || worker.scheduler->idle.Wanted()))
+        Published(*worker.scheduler, &worker, level, 1);
+}
+
+}  // namespace weft::internal

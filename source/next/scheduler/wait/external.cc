@@ -1,0 +1,103 @@
+// Implements external.h. An external thread sleeps on the parker of a ThreadWaiter, whose wait
+// record lies on the counter.
+#include "scheduler/wait/external.h"
+
+#include "platform/backoff.h"
+#include "scheduler/state/external_call.h"
+#include "scheduler/state/reporting.h"
+#include "scheduler/submit/wake.h"
+#include "scheduler/wait/wait.h"
+
+namespace weft::internal {
+
+namespace {
+
+// Returns false after the deadline if no waker had taken the record by then.
+bool ParkOutside(EntryGate::Visit &visit, Scheduler &scheduler, Counter &counter, uint32_t index,
+                 uint64_t deadline) noexcept {
+    env::Parker &parker = scheduler.threadWaiters.At(index).parker;
+    visit.GoOut();
+    const bool told =
+        deadline != Timers::kNever ? parker.ParkUntil(deadline) : (parker.Park(), true);
+    visit.ComeBack();
+    if (told) return true;
+    if (scheduler.counters.Remove(CounterAccess::Word(counter), kThreadOwner | index)) return false;
+    parker.Park();  // a waker has taken the record, and its Unpark is on the way
+    return true;
+}
+
+// There is no record for the thread. It looks again and again.
+bool Poll(EntryGate::Visit &visit, Scheduler &scheduler, Counter &counter, uint32_t value,
+          uint64_t deadline) noexcept {
+    ReportOnce(scheduler, ReportCode::OutOfMemory,
+               "Let fewer threads wait at once, or attach them.",
+               "there is no wait record for another thread (4,096 at most); the thread polls");
+    visit.GoOut();
+    bool reached;
+    for (Backoff backoff; !(reached = IsReached(counter, value)); backoff.Next()) {
+        if (deadline != Timers::kNever && env::Now() >= deadline) break;
+    }
+    visit.ComeBack();
+    return reached;
+}
+
+bool Block(EntryGate::Visit &visit, Scheduler &scheduler, Counter &counter, uint32_t value,
+           uint64_t deadline) noexcept {
+    using Registration = Counters::Registration;
+    const uint32_t index = scheduler.threadWaiters.Take();
+    if (index == SegmentPool<ThreadWaiter>::kNone)
+        return Poll(visit, scheduler, counter, value, deadline);
+    const Registration result = scheduler.counters.RegisterOther(
+        CounterAccess::Word(counter), kThreadOwner | index, value, Priority::Normal);
+    bool reached = result == Registration::Satisfied;
+    if (result == Registration::Waiting)
+        reached = ParkOutside(visit, scheduler, counter, index, deadline);
+    scheduler.threadWaiters.GiveBack(index);
+    if (result == Registration::OtherScheduler)
+        ReportWrongScheduler(scheduler, "WaitForCounter", counter);
+    if (result == Registration::NoRecord) return Poll(visit, scheduler, counter, value, deadline);
+    return reached;
+}
+
+}  // namespace
+
+// seq_cst: before the caller leaves the gate, see EntryGate::Close.
+void BecomeGuest(Scheduler &scheduler) noexcept { scheduler.guests.fetch_add(1, kSeqCst); }
+
+// This write comes before the check for sleepers. A worker announces its sleep and then reads
+// `guests`. So either that worker reads the new value, or this thread wakes it.
+void CeaseGuest(Scheduler &scheduler) noexcept {
+    scheduler.guests.fetch_sub(1, kSeqCst);                                            // [order]
+    if (scheduler.endWanted.load(kSeqCst)) WakeOne(scheduler, nullptr, kPlainLevels);  // [re-check]
+}
+
+bool WaitExternal(EntryGate::Visit &visit, Scheduler &scheduler, Counter &counter, uint32_t value,
+                  uint64_t deadline) noexcept {
+    if (IsReached(counter, value)) return true;
+    BecomeGuest(scheduler);
+    const bool reached = Block(visit, scheduler, counter, value, deadline);
+    CeaseGuest(scheduler);
+    return reached;
+}
+
+void ExternalCall::Leave() noexcept {
+    if (running == nullptr) return;
+    BecomeGuest(*running);
+    visit.GoOut();
+}
+
+void ExternalCall::Return() noexcept {
+    if (running == nullptr) return;
+    visit.ComeBack();
+    CeaseGuest(*running);
+}
+
+void LeaveCalls(ExternalCall *innermost) noexcept {
+    for (ExternalCall *call = innermost; call != nullptr; call = call->Outer()) call->Leave();
+}
+
+void ReturnToCalls(ExternalCall *innermost) noexcept {
+    for (ExternalCall *call = innermost; call != nullptr; call = call->Outer()) call->Return();
+}
+
+}  // namespace weft::internal
