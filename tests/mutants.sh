@@ -17,8 +17,9 @@
 #   patch changes: below source/, such as scheduler/find, or below include/weft/, such as
 #   include/data for include/weft/data/x.h. Names are unique. tests/mutants/README.md says how to
 #   write a patch.
-# - Generated ones. A statement of source/ that ends with the tag [re-check] is deleted. One that
-#   ends with [order] changes places with the next. Then some model of the simulator has to fail.
+# - Generated ones. A statement of source/ (not of source/next/) that ends with the tag [re-check] is
+#   deleted. One that ends with [order] changes places with the next. Then some model of the
+#   simulator has to fail.
 # A mutant that no test catches must stand in tests/mutants/survivors.md, with the reason.
 # (tests/relacy.sh weakens the memory orders.)
 #
@@ -75,7 +76,7 @@ generate() {
     local kind tag file line name
     for kind in recheck order; do
         case $kind in recheck) tag='\[re-check\]$' ;; order) tag='\[order\]$' ;; esac
-        grep -rn --include='*.h' --include='*.cpp' -- "$tag" source | sort -t: -k1,1 -k2,2n |
+        grep -rn --exclude-dir=next --include='*.h' --include='*.cpp' -- "$tag" source | sort -t: -k1,1 -k2,2n |
             cut -d: -f1,2 > "$patches/tags"
         while IFS=: read -r file line; do
             name=${kind}_$(basename "${file%.*}")_$(grep -c -- "$tag" <(head -n "$line" "$file"))
