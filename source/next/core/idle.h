@@ -115,6 +115,9 @@ public:
     /// Returns true if some worker searches. A hint: relaxed.
     bool AnySearcher() const noexcept { return Searchers(m_state.load(kRelaxed)) != 0; }
 
+    /// The calling thread takes a place in the order of all announcements.
+    void JoinOrder() noexcept { m_state.fetch_add(0, kSeqCst); }
+
     /// Returns the number of sleepers, and in `epoch` a number that changes when a worker falls
     /// asleep.
     uint32_t AllSleepers(uint32_t &epoch) const noexcept {

@@ -4,43 +4,16 @@
 #include "weft/time.h"
 
 #include "scheduler/api/by_caller.h"
-#include "scheduler/run/lifecycle.h"
 #include "scheduler/state/check_options.h"
 #include "scheduler/submit/claim.h"
 #include "scheduler/submit/submit.h"
 #include "scheduler/wait/external.h"
 #include "scheduler/wait/wait.h"
+#include "scheduler/wait/wait_idle.h"
 
 namespace weft {
 
 using namespace internal;
-
-TaskScheduler::TaskScheduler(const SchedulerOptions &options) noexcept {
-    EntryGate::Construct(*this, options);
-}
-
-TaskScheduler::~TaskScheduler() { EntryGate::StateOf(*this).~SchedulerState(); }
-
-Status TaskScheduler::Run(TaskFunction main, void *arg, const TaskOptions &options) noexcept {
-    SchedulerState &state = EntryGate::StateOf(*this);
-    if (main == nullptr) {
-        ReportMistake(state.options, ReportCode::NullTask, "Give the main task a function.",
-                      "Run: the main task has a null function");
-        return Status::BadOption;
-    }
-    if (!AreOptions(state.options, options, "Run")) return Status::BadOption;
-    if (const Status status = CheckOptions(state.options, 1); status != Status::Ok) return status;
-    Life idle = Life::Idle;
-    if (!state.life.compare_exchange_strong(idle, Life::Running)) {
-        ReportMistake(state.options, ReportCode::BadOption,
-                      "Use a second TaskScheduler, or wait until the first run has ended.",
-                      "Run was called while the scheduler runs");
-        return Status::AlreadyRunning;
-    }
-    const Status status = RunScheduler(*this, {main, arg}, options);
-    state.life.store(Life::Idle);
-    return status;
-}
 
 void TaskScheduler::AddTask(Task task, Counter *counter, const TaskOptions &options) noexcept {
     Worker *worker = WorkerOf(*this);
@@ -170,6 +143,19 @@ void TaskScheduler::SetPriority(Priority priority) noexcept {
     worker->current->level = worker->current->level.With(priority);
 }
 
+void TaskScheduler::WaitIdle() noexcept {
+    WaitByCaller(
+        *this, "WaitIdle", false,
+        [](Worker *worker) {
+            WaitIdleHere(*worker);
+            return true;
+        },
+        [](ExternalCall &call) {
+            WaitIdleExternal(call.visit, *call.running);
+            return true;
+        });
+}
+
 void TaskScheduler::Yield() noexcept {
     Worker *worker = CallingWorker(*this, "Yield");
     if (worker != nullptr && MayWait(worker, "Yield")) YieldFiber(*worker);
@@ -207,6 +193,11 @@ uint64_t NanosecondsOf(Clock::time_point time) noexcept {
 }
 
 }  // namespace
+
+uint32_t TaskScheduler::MaxConcurrency() const noexcept {
+    const uint32_t workers = WorkerCount();
+    return workers != 0 ? workers + EntryGate::OptionsOf(*this).maxAttached : 1;
+}
 
 Clock::time_point Now() noexcept {
     return Clock::time_point(

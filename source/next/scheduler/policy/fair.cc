@@ -4,6 +4,7 @@
 #include "scheduler/policy/places.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace weft::internal {
 
@@ -49,6 +50,7 @@ Work PickLate(Worker &worker) noexcept {
 void StartClock(Worker &worker) noexcept {
     Fairness &fair = worker.fair;
     fair.lookedAt = env::Ticks();
+    fair.fairAt = std::max(fair.fairAt, fair.lookedAt + worker.scheduler->tuning.millisecond);
     for (uint64_t &late : fair.late) late = std::max(late, fair.lookedAt);
 }
 
@@ -69,7 +71,8 @@ void Look(Worker &worker, uint32_t picks) noexcept {
     uint64_t &late = fair.late[worker.current->level.index];
     late = std::clamp(late + kLevelShare * took, now - kMostOwed * millisecond,
                       now + kMostOwed * millisecond);
-    fair.isUrgent = now >= fair.fairAt || (fair.picks >= kFairPicks && now >= fair.fairAfter) ||
+    fair.isUrgent = fair.isAsked || now >= fair.fairAt ||
+                    (fair.picks >= kFairPicks && now >= fair.fairAfter) ||
                     LatestLevel(worker) != kLevels;
 }
 
@@ -78,7 +81,7 @@ Work PickFair(Worker &worker) noexcept {
     fair.isUrgent = false;
     fair.budget = fair.period = 1;  // look at the clock after this one
     if (const Work late = PickLate(worker)) return late;
-    if (fair.lookedAt < fair.fairAfter) return {};
+    if (!std::exchange(fair.isAsked, false) && fair.lookedAt < fair.fairAfter) return {};
     fair.wasFair = true;
     const bool othersFirst = ++fair.turn % kOthersTurn == 0;
     for (uint32_t levels = LevelsToLookAt(worker); levels != 0; levels &= levels - 1) {

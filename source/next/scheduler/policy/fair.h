@@ -35,8 +35,7 @@ WEFT_FORCEINLINE void CountPick(Worker &worker) noexcept {
 
 /// The next pick is a fair one: the task has yielded.
 inline void OweFairPick(Worker &worker) noexcept {
-    worker.fair.isUrgent = true;
-    worker.fair.fairAfter = 0;
+    worker.fair.isUrgent = worker.fair.isAsked = true;
 }
 
 /// Takes work that waits for long: of a late level, or the oldest of the highest level. Returns

@@ -58,6 +58,8 @@ Work NextWork(Worker &worker) noexcept {
     if (worker.fair.budget == 0) Look(worker, worker.fair.period);
     TakeArrivals(worker);
     if (WEFT_UNLIKELY(worker.fair.isUrgent)) {
+        // It waits with the others: otherwise a task that yields again and again would hide it.
+        if (worker.handOver.next != nullptr) ShowHandOver(worker);
         if (const Work work = PickFair(worker)) return Found(worker, work);
     }
     if (worker.handOver.next != nullptr) {

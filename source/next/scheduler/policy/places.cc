@@ -87,15 +87,18 @@ Work TakePinned(Worker &worker, Level level) noexcept {
 }
 
 Work TakeOldest(Worker &worker, Level level, bool othersFirst) noexcept {
-    if (worker.filter.isSpecial) {
+    // A pinned task that yields again and again leaves each second turn to the others.
+    const bool pinnedLast = worker.fair.turn % 2 == 0;
+    if (worker.filter.isSpecial && !pinnedLast) {
         if (const Work work = TakePinned(worker, level)) return work;
     }
     if (othersFirst) {
         if (const Work work = Steal(worker, level)) return work;
     }
     Work work{{}, level, false};
-    if (!worker.queue[level.index].TakeOldest(work.entry)) work.entry = {};
-    return work;
+    if ((worker.filter.may & level.Bit()) != 0 && worker.queue[level.index].TakeOldest(work.entry))
+        return work;
+    return worker.filter.isSpecial && pinnedLast ? TakePinned(worker, level) : Work{};
 }
 
 bool AnyOf(const Worker &worker, Level level) noexcept {

@@ -6,6 +6,7 @@
 #include "scheduler/policy/places.h"
 #include "scheduler/run/ending.h"
 #include "scheduler/run/fiber_switch.h"
+#include "scheduler/run/idle_requests.h"
 #include "scheduler/run/rescue.h"
 #include "scheduler/submit/wake.h"
 
@@ -47,7 +48,8 @@ bool ParkInTime(Worker &worker) noexcept {
 bool Sleep(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     scheduler.idle.Announce(worker.index, worker.filter.may, worker.filter.isChoosy);
-    if (scheduler.stopping.load(kSeqCst) || EndRun(scheduler) || AnyWork(worker)) {  // [re-check]
+    if (scheduler.stopping.load(kSeqCst) || EndRun(scheduler) ||
+        AnswerIdleRequests(scheduler, &worker) || AnyWork(worker)) {  // [re-check]
         GetUp(worker);
         return false;
     }

@@ -2,27 +2,65 @@
 #include "scheduler/run/rescue.h"
 
 #include "scheduler/policy/places.h"
-#include "scheduler/state/reporting.h"
 #include "scheduler/submit/chunks.h"
+#include "scheduler/submit/ready.h"
 #include "scheduler/submit/wake.h"
 
 namespace weft::internal {
 
-// The counter counts the task, so it is alive.
-Fiber *Rescue(Worker &worker, const Entry &entry) noexcept {
+namespace {
+
+// Takes a waiter for zero of the counter off its list. Returns null if there is none.
+Fiber *TakeWaiter(Worker &worker, Counter &counter, bool withRoom) noexcept {
     Scheduler &scheduler = *worker.scheduler;
-    if (entry.IsEmpty() || entry.TheCounter() == nullptr) return nullptr;
     const auto wants = [&](uint32_t owner, uint32_t target) {
         if (target != 0 || (owner & kThreadOwner) != 0) return false;
         const Fiber &fiber = scheduler.fibers[owner];
         return fiber.wait.deadline == Timers::kNever && !fiber.IsThreadStack() &&
-               (fiber.pinnedTo == kAnyWorker || fiber.pinnedTo == worker.index);
+               (fiber.pinnedTo == kAnyWorker || fiber.pinnedTo == worker.index) &&
+               (fiber.wait.hasRoom || !withRoom);
     };
     const uint32_t owner =
-        scheduler.counters.RemoveIf(CounterAccess::Word(*entry.TheCounter()), worker.index, wants);
-    if (owner == Counters::kNobody) return nullptr;
-    scheduler.fibers[owner].wait.rescue = entry;
-    return &scheduler.fibers[owner];
+        scheduler.counters.RemoveIf(CounterAccess::Word(counter), worker.index, wants);
+    return owner != Counters::kNobody ? &scheduler.fibers[owner] : nullptr;
+}
+
+// The fiber waits again, as before.
+void WaitAgain(Worker &worker, Fiber &fiber) noexcept {
+    Scheduler &scheduler = *worker.scheduler;
+    const Counters::Registration result =
+        scheduler.counters.Register(CounterAccess::Word(*fiber.wait.counter), fiber.index,
+                                    fiber.wait.target, fiber.level.ThePriority());
+    if (result != Counters::Registration::Waiting) MakeReady(scheduler, &worker, fiber);
+}
+
+// Finds a fiber with room that waits for zero of the counter; or one that waits for the task of
+// such a fiber, and so on. A fiber further out waits for the inner task, too, so this task cannot
+// need a lock that it holds without a deadlock anywhere else. The counter of a task is alive while
+// this thread holds the task's fiber.
+Fiber *Climb(Worker &worker, Counter *counter) noexcept {
+    NodeQueue held;
+    Fiber *found = nullptr;
+    while (counter != nullptr) {
+        found = TakeWaiter(worker, *counter, true);
+        if (found != nullptr) break;
+        Fiber *const full = TakeWaiter(worker, *counter, false);
+        if (full == nullptr) break;
+        held.PushBack(*full);
+        counter = full->task.counter;  // the waiters for its inline tasks are on the fiber itself
+    }
+    while (Node *const full = held.Take()) WaitAgain(worker, *static_cast<Fiber *>(full));
+    return found;
+}
+
+}  // namespace
+
+// The counter counts the task, so it is alive.
+Fiber *Rescue(Worker &worker, const Entry &entry) noexcept {
+    if (entry.IsEmpty()) return nullptr;
+    Fiber *const fiber = Climb(worker, entry.TheCounter());
+    if (fiber != nullptr) fiber->wait.rescue = entry;
+    return fiber;
 }
 
 void PutBehind(Worker &worker, const Work &work) noexcept {
@@ -40,19 +78,20 @@ void PutBehind(Worker &worker, const Work &work) noexcept {
 
 Fiber *WithoutFiber(Fiber &self, Destination destination, const Work &work) noexcept {
     Worker &worker = *self.worker;
-    ReportOnce(
-        *worker.scheduler, ReportCode::OutOfSmallFibers, "Raise SchedulerOptions::smallFibers.",
-        "all %u fibers run tasks or wait; other tasks cannot begin", worker.scheduler->fiberCount);
-    const FiberWait &wait = self.wait;
-    if (work && destination == Destination::ToWaiting && wait.deadline == Timers::kNever &&
-        wait.target == 0 && !self.IsThreadStack() && work.entry.TheCounter() == wait.counter) {
-        self.wait.rescue = work.entry;
-        return &self;
+    if (!work) return &worker.thread;
+    FiberWait &wait = self.wait;
+    const bool isOwn = destination == Destination::ToWaiting && wait.deadline == Timers::kNever &&
+                       wait.target == 0 && work.entry.TheCounter() == wait.counter;
+    Fiber *taker;
+    if (isOwn && wait.hasRoom)
+        taker = &self;
+    else  // it is not on the counter's list yet
+        taker = Climb(worker, isOwn ? self.task.counter : work.entry.TheCounter());
+    if (taker != nullptr) {
+        taker->wait.rescue = work.entry;
+        return taker;
     }
-    if (work) {
-        if (Fiber *const fiber = Rescue(worker, work.entry)) return fiber;
-        PutBehind(worker, work);
-    }
+    PutBehind(worker, work);
     return &worker.thread;
 }
 

@@ -9,6 +9,7 @@
 #include "scheduler/state/reporting.h"
 #include "scheduler/submit/claim.h"
 #include "scheduler/submit/finish.h"
+#include "scheduler/submit/submit.h"
 
 #include <algorithm>
 #include <exception>
@@ -96,6 +97,7 @@ void Execute(Fiber &self, const Work &work) noexcept {
     self.task = work.entry.What();
     self.pinnedTo = work.isPinned ? self.worker->index : kAnyWorker;
     RunEntry(self, work.entry);
+    if (WEFT_UNLIKELY(work.isPinned)) Unbind(*self.worker->scheduler, self.worker, *self.worker, 1);
 }
 
 FiberContext *FiberMain(void *arg) noexcept {

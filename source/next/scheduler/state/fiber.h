@@ -7,6 +7,7 @@
 #include "platform/fiber_context.h"
 #include "scheduler/state/work.h"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -28,6 +29,11 @@ struct FiberWait {
     Counter *counter = nullptr;
     uint32_t target = 0;
     bool timedOut = false;  // the deadline came first
+    bool hasRoom = false;   // for a task on top of the waiting one
+    // What it waits for, and the name of its task, for reports by other threads; null: it does not
+    // wait. Not env::Atomic: nothing depends on them.
+    std::atomic<const Counter *> shown{nullptr};
+    std::atomic<const char *> name{nullptr};
     // A task of the counter that found no free fiber. This fiber runs it, and goes on waiting.
     Entry rescue;
 };
@@ -63,10 +69,6 @@ public:
         return m_bottom == nullptr
                    ? 0
                    : static_cast<size_t>(static_cast<char *>(WEFT_FRAME_ADDRESS()) - m_bottom);
-    }
-    /// Returns the counter of the innermost task, or null.
-    Counter *CounterOfTask() const noexcept {
-        return inlined != nullptr ? inlined->counter : task.counter;
     }
 
     uint32_t index = kAnyWorker;

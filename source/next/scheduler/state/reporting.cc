@@ -125,10 +125,16 @@ void ReportFault(const SchedulerOptions &options, const char *what, const char *
 
 void ReportDestroyed(const Counter &counter) noexcept {
     const CounterWord word{CounterAccess::Word(counter).load(kRelaxed)};
-    ReportMistake(SchedulerOptions(), ReportCode::DestroyedInUse,
-                  "Let it live until every wait for it has returned.",
-                  "counter %p is destroyed while somebody waits for it; it stands at %u",
-                  static_cast<const void *>(&counter), word.Count());
+    if (word.Head() == 0) return;
+    SchedulerTag::Find(
+        [&](void *scheduler) {
+            ReportMistake(static_cast<Scheduler *>(scheduler)->options, ReportCode::DestroyedInUse,
+                          "Let it live until every wait for it has returned.",
+                          "counter %p is destroyed while somebody waits for it; it stands at %u",
+                          static_cast<const void *>(&counter), word.Count());
+            return true;
+        },
+        word.Tag());
 }
 
 void ReportWrongScheduler(const Scheduler &scheduler, const char *call,

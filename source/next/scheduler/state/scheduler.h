@@ -2,12 +2,14 @@
 // of scheduler/.
 #pragma once
 
+#include "containers/atomic_bit_set.h"
 #include "containers/cached_pool.h"
 #include "containers/push_list.h"
 #include "containers/segment_pool.h"
 #include "core/counters.h"
 #include "core/idle.h"
 #include "core/notices.h"
+#include "core/scheduler_tags.h"
 #include "core/timers.h"
 #include "platform/env.h"
 #include "platform/memory.h"
@@ -27,6 +29,13 @@ struct ThreadWaiter {
     env::Parker parker;
 };
 inline constexpr uint32_t kThreadOwner = 1u << 31;
+
+/// A call of WaitIdle.
+struct IdleRequest {
+    IdleRequest *next = nullptr;
+    Counter counter{1};
+    bool isTask = false;  // the caller is a task
+};
 
 /// Durations, in ticks.
 struct Tuning {
@@ -51,7 +60,10 @@ struct Scheduler {
     uint32_t fiberCount = 0;
     FiberContext *(*fiberMain)(void *fiber) = nullptr;  // the function of each fiber of the pool
     StackMemory stacks;
+    StackMemory reserveStacks;  // an attached thread uses one in place of a thread stack
+    AtomicBitSet freeSlots;     // slots that AttachThread may use
     FreeFibers free;
+    SchedulerTag tag;
     Counters counters;
     CachedPool<ChunkOf<1>, 20> singles;
     CachedPool<ChunkOf<kChunkTasks>, 20> chunks;
@@ -75,12 +87,20 @@ struct Scheduler {
     // Attached threads, and external threads that block in a wait. The run does not end before they
     // have left.
     env::Atomic<uint32_t> guests{0};
+    Counter guestsLeft;  // the same number, for a Stop without workers
+    Counter attached;    // number of attached threads
+    PushList<IdleRequest> idleRequests;
+    // Calls of AnswerIdleRequests since one of them began to answer. 0: no thread is answering.
+    env::Atomic<uint32_t> answering{0};
     env::Atomic<uint32_t> reported{0};  // the codes that ReportOnce has reported, as bits
     // Set when all threads have been joined. A fiber that continues then ends at once, and this
     // context continues.
     FiberContext *ending = nullptr;
     Task main{nullptr, nullptr};
 
+    bool IsAttachedSlot(uint32_t index) const noexcept { return index >= workerCount; }
+    /// The fibers of the pool, then one for each attached thread's own stack.
+    uint32_t AllFibers() const noexcept { return fiberCount + (slotCount - workerCount); }
     /// The number of slots that are worth a look. seq_cst: an attached thread raises it before it
     /// publishes anything.
     uint32_t Slots() const noexcept { return slotsInUse.load(kSeqCst); }

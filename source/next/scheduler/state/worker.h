@@ -69,6 +69,7 @@ struct Fairness {
     uint32_t serves = kLevels;  // the late level that gets its share now; kLevels: none
     bool isUrgent = false;      // something other than the usual order is due
     bool wasFair = false;       // the last pick was a fair one
+    bool isAsked = false;       // the next pick is a fair one, because a task has yielded
     uint64_t lookedAt = 0;
     uint64_t fairAt = 0;          // then a fair pick is due
     uint64_t fairAfter = 0;       // before that none is allowed
@@ -107,8 +108,10 @@ struct alignas(kLineBytes) Worker {
     bool inHook = false;                   // a hook or onReport runs: it must not wait
     const NoSuspend *noSuspend = nullptr;  // the innermost scope of the running task, or null
     void *outerSlot = nullptr;             // what env::ThreadSlot() was before
-    Fiber thread;                          // the thread's own stack; it runs no tasks
+    // Runs no tasks: the thread's own stack; of an attached thread, its reserve stack.
+    Fiber thread;
     env::Thread osThread;
+    env::ExitCall exitCall;  // for an attached thread
 
     // Written by the owner, read by all: the numbers of tasks submitted and finished here.
     alignas(kLineBytes) env::Atomic<uint64_t> submitted{0};
@@ -120,6 +123,11 @@ struct alignas(kLineBytes) Worker {
     env::Atomic<uint32_t> spareFiber{~0u};     // a free fiber, see state/fibers.h
     env::Parker parker;
     WorkStealingDeque<Entry> queue[kLevels];
+
+    // Attached threads only.
+    env::Atomic<uint32_t> accepts{0};  // not 0: tasks may be pinned to this worker
+    // Pinned tasks that have not finished, and waits that must end on this worker.
+    Counter bound;
 };
 
 /// Returns the calling thread's worker, or null. The result is stale after anything that may switch

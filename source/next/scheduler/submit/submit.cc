@@ -1,6 +1,7 @@
 // Implements submit.h.
 #include "scheduler/submit/submit.h"
 
+#include "scheduler/state/reporting.h"
 #include "scheduler/submit/chunks.h"
 
 #include <algorithm>
@@ -47,7 +48,8 @@ void EnqueueChunks(Worker &worker, uint32_t count, const Task *tasks, const Task
 void EnqueueList(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
                  const TasksOf &of, Level level, uint32_t onWorker) noexcept {
     const bool isPinned = onWorker != kAnyWorker;
-    const uint32_t size = isPinned ? kChunkTasks : ChunkSize(scheduler, count);
+    uint32_t size = isPinned ? kChunkTasks : ChunkSize(scheduler, count);
+    if (isPinned && scheduler.IsAttachedSlot(onWorker)) size = 1;  // each is unbound at its end
     Node *newest = nullptr, *oldest = nullptr;
     uint32_t chunks = 0;
     for (uint32_t begin = 0; begin < count; begin += size, ++chunks) {
@@ -79,9 +81,37 @@ void Enqueue(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *t
     Published(scheduler, worker, level, (count + size - 1) / size);
 }
 
+// A thread that pins tasks to itself has not detached yet. It may be detaching; then it reads
+// `bound` once more after it has run tasks.
+bool Bind(Scheduler &scheduler, const Worker *caller, Worker &target, uint32_t count) noexcept {
+    if (!scheduler.IsAttachedSlot(target.index)) return true;
+    RaiseNow(scheduler, nullptr, target.bound, count);
+    // This is a read-modify-write, like the exchange in Detach that refuses further tasks. Of the
+    // two, either this one is later and reads 0; or the exchange is later, and then Detach sees the
+    // raised counter. acquire and release for that.
+    if (&target == caller || target.accepts.fetch_add(0, kAcqRel) != 0) return true;
+    Lower(scheduler, nullptr, target.bound, count);
+    return false;
+}
+
+void Unbind(Scheduler &scheduler, Worker *caller, Worker &target, uint32_t count) noexcept {
+    if (scheduler.IsAttachedSlot(target.index)) Lower(scheduler, caller, target.bound, count);
+}
+
 bool Submit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
             Counter *counter, const TaskOptions &options) noexcept {
-    if (counter != nullptr && !Raise(scheduler, worker, *counter, count)) return false;
+    const bool isPinned = options.worker != kAnyWorker;
+    if (isPinned && !Bind(scheduler, worker, scheduler.workers[options.worker], count)) {
+        ReportMistake(scheduler.options, ReportCode::BadOption,
+                      "Name a worker, or a thread that is attached.",
+                      "TaskOptions::worker of task '%s': no thread is attached as %u",
+                      options.name != nullptr ? options.name : "unnamed", options.worker);
+        return false;
+    }
+    if (counter != nullptr && !Raise(scheduler, worker, *counter, count)) {
+        if (isPinned) Unbind(scheduler, worker, scheduler.workers[options.worker], count);
+        return false;
+    }
     if (worker != nullptr)
         AddTo(worker->submitted, count, kRelaxed);
     else

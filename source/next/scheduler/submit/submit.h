@@ -20,6 +20,12 @@ inline Level LevelOf(const Worker *worker, const TaskOptions &options) noexcept 
 bool Submit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
             Counter *counter, const TaskOptions &options) noexcept;
 
+/// Bind: `count` pinned tasks begin, or waits that must end on this worker. Unbind: some of them
+/// are over. An attached thread detaches only when none is left. Bind returns false if the thread
+/// is not attached, or is detaching. For other workers it does nothing.
+bool Bind(Scheduler &scheduler, const Worker *caller, Worker &target, uint32_t count) noexcept;
+void Unbind(Scheduler &scheduler, Worker *caller, Worker &target, uint32_t count) noexcept;
+
 /// The same without a counter to raise: the caller has done so, and has counted the tasks as
 /// submitted.
 void Enqueue(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,

@@ -5,6 +5,7 @@
 #include "platform/backoff.h"
 #include "scheduler/state/external_call.h"
 #include "scheduler/state/reporting.h"
+#include "scheduler/submit/finish.h"
 #include "scheduler/submit/wake.h"
 #include "scheduler/wait/wait.h"
 
@@ -62,22 +63,39 @@ bool Block(EntryGate::Visit &visit, Scheduler &scheduler, Counter &counter, uint
 }  // namespace
 
 // seq_cst: before the caller leaves the gate, see EntryGate::Close.
-void BecomeGuest(Scheduler &scheduler) noexcept { scheduler.guests.fetch_add(1, kSeqCst); }
+void BecomeGuest(Scheduler &scheduler) noexcept {
+    RaiseNow(scheduler, nullptr, scheduler.guestsLeft, 1);
+    scheduler.guests.fetch_add(1, kSeqCst);
+}
 
 // This write comes before the check for sleepers. A worker announces its sleep and then reads
 // `guests`. So either that worker reads the new value, or this thread wakes it.
 void CeaseGuest(Scheduler &scheduler) noexcept {
     scheduler.guests.fetch_sub(1, kSeqCst);                                            // [order]
     if (scheduler.endWanted.load(kSeqCst)) WakeOne(scheduler, nullptr, kPlainLevels);  // [re-check]
+    Lower(scheduler, nullptr, scheduler.guestsLeft, 1);
 }
 
 bool WaitExternal(EntryGate::Visit &visit, Scheduler &scheduler, Counter &counter, uint32_t value,
                   uint64_t deadline) noexcept {
     if (IsReached(counter, value)) return true;
+    if (scheduler.workerCount == 0 && scheduler.attached.IsZero()) {
+        ReportOnce(scheduler, ReportCode::NoWorkers,
+                   "Attach a thread that runs the tasks, or give the scheduler workers.",
+                   "a thread waits, but there are no workers and nobody is attached");
+    }
     BecomeGuest(scheduler);
     const bool reached = Block(visit, scheduler, counter, value, deadline);
     CeaseGuest(scheduler);
     return reached;
+}
+
+// The caller is Stop, which ends the run itself. So it need not be in the gate.
+void AwaitDetached(Scheduler &scheduler) noexcept {
+    EntryGate::Visit visit(*scheduler.taskScheduler);
+    visit.ComeBack();
+    Block(visit, scheduler, scheduler.attached, 0, Timers::kNever);
+    visit.GoOut();
 }
 
 void ExternalCall::Leave() noexcept {

@@ -15,4 +15,7 @@ void CeaseGuest(Scheduler &scheduler) noexcept;
 bool WaitExternal(EntryGate::Visit &visit, Scheduler &scheduler, Counter &counter, uint32_t value,
                   uint64_t deadline = Timers::kNever) noexcept;
 
+/// Sleeps until no thread is attached.
+void AwaitDetached(Scheduler &scheduler) noexcept;
+
 }  // namespace weft::internal

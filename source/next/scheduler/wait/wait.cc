@@ -4,6 +4,7 @@
 #include "scheduler/policy/next_work.h"
 #include "scheduler/policy/places.h"
 #include "scheduler/run/fiber_switch.h"
+#include "scheduler/run/idle_requests.h"
 #include "scheduler/run/rescue.h"
 #include "scheduler/run/run_work.h"
 #include "scheduler/submit/finish.h"
@@ -16,20 +17,19 @@ namespace weft::internal {
 
 namespace {
 
-// While it lives, a task of the counter may run inline on the fiber.
+// While it lives, the frame is the fiber's innermost one: a task of its counter may run inline.
+// The frame lies beside this object, and not in it: g++ would take it for a dangling pointer.
 class RunsInline {
 public:
-    RunsInline(Fiber &fiber, Counter &counter) noexcept
-        : m_fiber(fiber), m_frame{&counter, fiber.inlined} {
-        fiber.inlined = &m_frame;
-    }
-    ~RunsInline() { m_fiber.inlined = m_frame.outer; }
+    RunsInline(Fiber &fiber, const InlineFrame &frame) noexcept
+        : m_fiber(fiber), m_outer(std::exchange(fiber.inlined, &frame)) {}
+    ~RunsInline() { m_fiber.inlined = m_outer; }
     RunsInline(const RunsInline &) = delete;
     RunsInline &operator=(const RunsInline &) = delete;
 
 private:
     Fiber &m_fiber;
-    const InlineFrame m_frame;
+    const InlineFrame *const m_outer;
 };
 
 // An inline task has the whole stack that each task is guaranteed.
@@ -57,7 +57,8 @@ void CountOff(Worker &worker, Counter &counter, uint32_t ran) noexcept {
 // Runs tasks of the counter on the waiter's stack, while they are the newest of the worker and
 // nothing else is due. Returns how many have finished that are not counted.
 uint32_t RunInline(Fiber &self, Counter &counter, uint32_t most) noexcept {
-    const RunsInline runs(self, counter);
+    const InlineFrame frame{&counter, self.inlined};
+    const RunsInline runs(self, frame);
     uint32_t ran = 0;
     while (ran != most && HasRoom(self) && !Point(*self.worker)) {
         Entry entry;
@@ -85,19 +86,28 @@ bool SuspendUntil(Fiber &self, const WaitFor &what) noexcept {
         wait.target = what.value;
         wait.deadline = what.deadline;
         wait.timedOut = false;
+        wait.hasRoom = HasRoom(self);
+        wait.name.store(self.task.name, kRelaxed);  // for reports, both
+        wait.shown.store(&what.counter, kRelaxed);
         Suspend(self, Destination::ToWaiting);
         if (wait.rescue.IsEmpty()) break;
         const Entry entry = std::exchange(wait.rescue, {});
         if (HasRoom(self)) {
-            const RunsInline runs(self, what.counter);
+            // the entry's counter, or one further in
+            const InlineFrame frame{entry.TheCounter(), self.inlined};
+            const RunsInline runs(self, frame);
             RunEntry(self, entry);
             Flush(*self.worker);
         } else {
             PutBehind(*self.worker, {entry, self.level, false});
         }
-        if (IsReached(what.counter, what.value)) return true;
+        if (!IsReached(what.counter, what.value)) continue;
+        wait.shown.store(nullptr, kRelaxed);
+        return true;
     }
+    wait.shown.store(nullptr, kRelaxed);
     wait.deadline = Timers::kNever;
+    if (WEFT_UNLIKELY(self.IsThreadStack())) AnswerBeforeHost(*self.worker);
     if (what.deadline == Timers::kNever) return true;
     self.worker->scheduler->timers.Clear(wait.timer);
     return !wait.timedOut || IsReached(what.counter, what.value);
@@ -163,12 +173,14 @@ bool Wait(Worker &worker, const WaitFor &what) noexcept {
     if (what.meanwhile == Meanwhile::AnyTask && what.resume == ResumeOn::AnyWorker)
         return WaitHere(self, what);
     const uint32_t pinnedTo = std::exchange(self.pinnedTo, worker.index);
+    if (pinnedTo == kAnyWorker) Bind(*worker.scheduler, &worker, worker, 1);
     bool reached;
     {
         const Limited limited(worker, what.meanwhile);
         reached = WaitHere(self, what);
     }
     self.pinnedTo = pinnedTo;
+    if (pinnedTo == kAnyWorker) Unbind(*worker.scheduler, &worker, worker, 1);
     return reached;
 }
 
@@ -176,6 +188,7 @@ void SubmitAndWait(Worker &worker, uint32_t count, const Task *tasks,
                    const TaskOptions &options) noexcept {
     Fiber &self = *worker.current;
     Scheduler &scheduler = *worker.scheduler;
+    Flush(worker);
     Counter counter;
     if (options.worker != kAnyWorker || !HasRoom(self)) {
         if (Submit(scheduler, &worker, count, tasks, &counter, options)) Wait(worker, {counter});
@@ -190,7 +203,8 @@ void SubmitAndWait(Worker &worker, uint32_t count, const Task *tasks,
     else if (count > 2)
         Enqueue(scheduler, &worker, count - 1, tasks + 1, of, level, kAnyWorker);
     {
-        const RunsInline runs(self, counter);
+        const InlineFrame frame{&counter, self.inlined};
+        const RunsInline runs(self, frame);
         CallTask(self, tasks[0]);
     }
     const uint32_t ran = 1 + RunInline(self, counter, count - 1);
@@ -204,8 +218,10 @@ void SubmitAndWait(Worker &worker, uint32_t count, const Task *tasks,
 }
 
 void YieldFiber(Worker &worker) noexcept {
+    Fiber &self = *worker.current;
     OweFairPick(worker);
-    Suspend(*worker.current, Destination::ToBack);
+    Suspend(self, Destination::ToBack);
+    if (WEFT_UNLIKELY(self.IsThreadStack())) AnswerBeforeHost(*self.worker);
 }
 
 }  // namespace weft::internal

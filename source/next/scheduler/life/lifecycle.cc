@@ -5,9 +5,11 @@
 // 3. When all threads are joined, the caller of Run sets `ending` and switches once to every fiber
 //    that ever ran. The fiber's loop then returns. So each stack ends properly, and the sanitizers
 //    free their records of it.
-#include "scheduler/run/lifecycle.h"
+#include "scheduler/life/lifecycle.h"
 
+#include "platform/backoff.h"
 #include "platform/floating_point.h"
+#include "scheduler/life/attach.h"
 #include "scheduler/policy/fair.h"
 #include "scheduler/policy/places.h"
 #include "scheduler/run/ending.h"
@@ -18,6 +20,9 @@
 #include "scheduler/state/entry_gate.h"
 #include "scheduler/state/reporting.h"
 #include "scheduler/submit/submit.h"
+#include "scheduler/wait/external.h"
+#include "scheduler/wait/wait.h"
+#include "scheduler/wait/wait_idle.h"
 
 namespace weft::internal {
 
@@ -45,21 +50,37 @@ Status ReportNoQueues(const SchedulerOptions &options) noexcept {
     return Status::OutOfMemory;
 }
 
+constexpr size_t kReserveStack = 64 << 10;  // no task runs on it
+
 // A stack is twice as large as each task is guaranteed: for the task itself, and for a task of its
 // counter that it runs inline on top of its own frames.
 Status AcquireStacks(Scheduler &scheduler) noexcept {
     const SchedulerOptions &options = scheduler.options;
     const MemoryHooks *hooks = options.memory.reserveStacks != nullptr ? &options.memory : nullptr;
     const size_t bytes = 2 * options.largeStackBytes + Fiber::kColourBytes;
-    const Status status = scheduler.stacks.Acquire(scheduler.fiberCount, bytes, hooks);
+    Status status = scheduler.stacks.Acquire(scheduler.fiberCount, bytes, hooks);
+    if (status == Status::Ok)
+        status = scheduler.reserveStacks.Acquire(options.maxAttached, kReserveStack, hooks);
     return status == Status::Ok ? status : ReportNoStacks(options, status, scheduler.fiberCount);
 }
 
 constexpr uint64_t kFirstEntries = 256;
 
+// Without workers only one thread may be attached.
+void PrepareSlot(Scheduler &scheduler, Worker &worker) noexcept {
+    const uint32_t slot = worker.index - scheduler.workerCount;
+    worker.thread.index = slot;  // for Prepare
+    worker.thread.SetStack(scheduler.reserveStacks.Bottom(slot),
+                           scheduler.reserveStacks.StackBytes());
+    worker.thread.Prepare(ReserveMain);
+    if (scheduler.workerCount != 0 || slot == 0) scheduler.freeSlots.Set(slot);
+}
+
 bool AcquireWorkers(Scheduler &scheduler) noexcept {
     scheduler.workers = scheduler.memory.NewArray<Worker>(scheduler.slotCount);
-    if (scheduler.workers == nullptr) return false;
+    if (scheduler.workers == nullptr ||
+        !scheduler.freeSlots.Acquire(scheduler.options.maxAttached, scheduler.memory))
+        return false;
     for (uint32_t i = 0; i < scheduler.slotCount; ++i) {
         Worker &worker = scheduler.workers[i];
         worker.scheduler = &scheduler;
@@ -75,15 +96,17 @@ bool AcquireWorkers(Scheduler &scheduler) noexcept {
             if (!worker.queue[LowestBit(levels)].Acquire(kFirstEntries, 0, scheduler.memory))
                 return false;
         }
+        if (scheduler.IsAttachedSlot(i)) PrepareSlot(scheduler, worker);
     }
     return true;
 }
 
 bool AcquireFibers(Scheduler &scheduler) noexcept {
-    scheduler.fibers = scheduler.memory.NewArray<Fiber>(scheduler.fiberCount);
+    scheduler.fibers = scheduler.memory.NewArray<Fiber>(scheduler.AllFibers());
     if (scheduler.fibers == nullptr) return false;
-    for (uint32_t i = 0; i < scheduler.fiberCount; ++i) {
+    for (uint32_t i = 0; i < scheduler.AllFibers(); ++i) {
         scheduler.fibers[i].index = i;
+        if (i >= scheduler.fiberCount) continue;  // an attached thread's own stack
         scheduler.fibers[i].SetStack(scheduler.stacks.Bottom(i), scheduler.stacks.StackBytes());
     }
     return scheduler.free.Acquire(scheduler.fiberCount, scheduler.memory);
@@ -94,7 +117,8 @@ bool AcquirePools(Scheduler &scheduler) noexcept {
     const uint32_t users = scheduler.slotCount;
     return scheduler.singles.Acquire(users, memory) && scheduler.chunks.Acquire(users, memory) &&
            scheduler.threadWaiters.Acquire(memory, 1) &&
-           scheduler.counters.Acquire(scheduler.fiberCount, 0, memory, users, &scheduler.notices);
+           scheduler.counters.Acquire(scheduler.AllFibers(), scheduler.tag.Acquire(), memory, users,
+                                      &scheduler.notices);
 }
 
 Status Acquire(Scheduler &scheduler) noexcept {
@@ -107,11 +131,15 @@ Status Acquire(Scheduler &scheduler) noexcept {
 }
 
 void DeleteScheduler(Scheduler &scheduler) noexcept {
+    scheduler.tag.Release();  // from here on no thread finds the scheduler by its tag
     for (uint32_t i = 0; i < scheduler.fiberCount && scheduler.fibers != nullptr; ++i)
         scheduler.fibers[i].context.Destroy();
+    for (uint32_t i = scheduler.workerCount;
+         i < scheduler.slotCount && scheduler.workers != nullptr; ++i)
+        scheduler.workers[i].thread.context.Destroy();
     // these options outlive the scheduler's own copy
     const Memory memory(EntryGate::OptionsOf(*scheduler.taskScheduler).memory);
-    memory.DeleteArray(scheduler.fibers, scheduler.fiberCount);
+    memory.DeleteArray(scheduler.fibers, scheduler.AllFibers());
     memory.DeleteArray(scheduler.workers, scheduler.slotCount);
     memory.DeleteArray(&scheduler, 1);
 }
@@ -131,7 +159,8 @@ Scheduler *NewScheduler(TaskScheduler &taskScheduler, Status &status) noexcept {
     SetDefaults(scheduler->options);
     scheduler->memory = memory;
     scheduler->forkMark.Acquire(&taskScheduler);
-    scheduler->workerCount = scheduler->slotCount = scheduler->options.workers;
+    scheduler->workerCount = scheduler->options.workers;
+    scheduler->slotCount = scheduler->workerCount + options.maxAttached;
     scheduler->fiberCount =
         scheduler->options.smallFibers + scheduler->options.largeFibers + scheduler->slotCount;
     scheduler->fiberMain = FiberMain;
@@ -140,7 +169,10 @@ Scheduler *NewScheduler(TaskScheduler &taskScheduler, Status &status) noexcept {
     scheduler->tuning.idleSearch = scheduler->tuning.millisecond / 10;
     scheduler->floatingPoint = FloatingPointControl();
     status = Acquire(*scheduler);
-    if (status == Status::Ok) return scheduler;
+    if (status == Status::Ok) {
+        scheduler->tag.Publish(scheduler);
+        return scheduler;
+    }
     DeleteScheduler(*scheduler);
     return nullptr;
 }
@@ -166,18 +198,18 @@ void WorkerThread(void *arg) {
     ThreadMain(worker);
 }
 
-// Starts the threads of the workers from 1 on. If one does not start, ends those that did.
-bool StartThreads(Scheduler &scheduler) noexcept {
-    uint32_t next = 1;
+// Starts the threads of the workers from `first` on. If one does not start, ends those that did.
+bool StartThreads(Scheduler &scheduler, uint32_t first) noexcept {
+    uint32_t next = first;
     while (next < scheduler.workerCount &&
            scheduler.workers[next].osThread.Start(WorkerThread, &scheduler.workers[next],
                                                   scheduler.options.threadStackBytes))
         ++next;
-    if (next == scheduler.workerCount) return true;
+    if (next >= scheduler.workerCount) return true;
     const uint32_t refused = next;
     scheduler.stopping.store(true, kSeqCst);  // [order]
     WakeAll(scheduler, nullptr);
-    while (next > 1) scheduler.workers[--next].osThread.Join();
+    while (next > first) scheduler.workers[--next].osThread.Join();
     ReportMistake(scheduler.options, ReportCode::BadOption,
                   "Lower these options, or raise the limits of the process.",
                   "the scheduler cannot start: the system refuses the thread of worker %u of %u, "
@@ -190,14 +222,37 @@ void EndFibers(Scheduler &scheduler) noexcept {
     FiberContext here;
     here.Adopt();
     scheduler.ending = &here;
-    for (uint32_t i = 0; i < scheduler.fiberCount; ++i) {
-        Fiber &fiber = scheduler.fibers[i];
-        if (fiber.worker == nullptr) continue;  // it never ran
+    const auto end = [&](Fiber &fiber) {
+        if (fiber.worker == nullptr) return;  // it never ran
         fiber.worker = &scheduler.workers[0];
         scheduler.workers[0].destination = Destination::None;
         SwitchContext(here, fiber.context);
-    }
+    };
+    for (uint32_t i = 0; i < scheduler.fiberCount; ++i) end(scheduler.fibers[i]);
+    for (uint32_t i = scheduler.workerCount; i < scheduler.slotCount; ++i)
+        end(scheduler.workers[i].thread);
     scheduler.ending = nullptr;
+}
+
+// Joins the threads of the workers from `first` on, and ends all fibers.
+void JoinThreads(Scheduler &scheduler, uint32_t first) noexcept {
+    for (uint32_t i = first; i < scheduler.workerCount; ++i) scheduler.workers[i].osThread.Join();
+    WEFT_INVARIANT(scheduler, PendingTasks(scheduler) == 0, "a submitted task runs exactly once");
+    EndFibers(scheduler);
+}
+
+// Without workers the caller of Stop attaches itself and runs the work that is left. That includes
+// work that threads which are blocked in a call wait for.
+void DrainWithoutWorkers(Scheduler &scheduler) noexcept {
+    do {
+        // Another thread that has just taken the slot may not be counted as attached yet.
+        for (Backoff backoff; Attach(scheduler, true) != Status::Ok; backoff.Next())
+            AwaitDetached(scheduler);
+        Worker &worker = *CurrentWorker();
+        Wait(worker, {scheduler.guestsLeft, 1});  // the one guest that is left is the caller
+        WaitIdleHere(worker);
+        Detach(worker);
+    } while (!EndRun(scheduler));
 }
 
 // Runs the main task of Run, and then ends the run.
@@ -222,19 +277,40 @@ Status RunScheduler(TaskScheduler &taskScheduler, const Task &main,
     const Task task{MainTask, scheduler};
     Submit(*scheduler, &worker, 1, &task, nullptr, mainOptions);
     worker.outerSlot = env::ThreadSlot();  // the caller may be a task of another scheduler
-    if (StartThreads(*scheduler)) {
+    if (StartThreads(*scheduler, 1)) {
         EntryGate::Open(taskScheduler, scheduler);
         ThreadMain(worker);
-        for (uint32_t i = 1; i < scheduler->workerCount; ++i) scheduler->workers[i].osThread.Join();
-        WEFT_INVARIANT(*scheduler, PendingTasks(*scheduler) == 0,
-                       "a submitted task runs exactly once");
-        EndFibers(*scheduler);
+        JoinThreads(*scheduler, 1);
     } else {
         status = Status::ThreadFailed;
     }
     env::SetThreadSlot(worker.outerSlot);
     DeleteScheduler(*scheduler);
     return status;
+}
+
+Status StartScheduler(TaskScheduler &taskScheduler) noexcept {
+    Status status;
+    Scheduler *const scheduler = NewScheduler(taskScheduler, status);
+    if (scheduler == nullptr) return status;
+    if (!StartThreads(*scheduler, 0)) {
+        DeleteScheduler(*scheduler);
+        return Status::ThreadFailed;
+    }
+    EntryGate::StateOf(taskScheduler).started = scheduler;
+    EntryGate::Open(taskScheduler, scheduler);
+    return Status::Ok;
+}
+
+void StopScheduler(TaskScheduler &taskScheduler) noexcept {
+    Scheduler &scheduler = *EntryGate::StateOf(taskScheduler).started;  // only this call ends it
+    WantEnd(scheduler);
+    if (scheduler.workerCount == 0)
+        DrainWithoutWorkers(scheduler);
+    else
+        WakeOne(scheduler, nullptr, kPlainLevels);
+    JoinThreads(scheduler, 0);
+    DeleteScheduler(scheduler);
 }
 
 }  // namespace weft::internal

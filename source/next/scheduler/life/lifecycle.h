@@ -9,4 +9,10 @@ namespace weft::internal {
 Status RunScheduler(TaskScheduler &taskScheduler, const Task &main,
                     const TaskOptions &mainOptions) noexcept;
 
+/// Implements TaskScheduler::Start.
+Status StartScheduler(TaskScheduler &taskScheduler) noexcept;
+
+/// Implements TaskScheduler::Stop, for a scheduler that was started.
+void StopScheduler(TaskScheduler &taskScheduler) noexcept;
+
 }  // namespace weft::internal

@@ -1,0 +1,169 @@
+// The public calls that begin and end a run, or attach and detach a thread. Each one checks its
+// arguments and then calls a function of scheduler/run/.
+#include "platform/env.h"
+#include "scheduler/api/api_checks.h"
+#include "scheduler/life/attach.h"
+#include "scheduler/life/lifecycle.h"
+#include "scheduler/state/check_options.h"
+#include "scheduler/state/scheduler.h"
+#include "weft/task_scheduler.h"
+
+#include <cstring>
+
+namespace weft {
+
+using namespace internal;
+
+namespace {
+
+// Copies the options. If they were compiled with older headers, newer members are missing and keep
+// their defaults. A wrong structBytes is copied, so that Run reports it.
+SchedulerOptions ReadOptions(const SchedulerOptions &given) noexcept {
+    SchedulerOptions options;
+    const uint32_t bytes = given.structBytes;
+    if (bytes >= kLeastOptionBytes && bytes <= sizeof options) {
+        std::memcpy(static_cast<void *>(&options), &given, bytes);
+    } else {
+        options.onReport = given.onReport;
+        options.user = given.user;
+        options.structBytes = bytes;
+    }
+    return options;
+}
+
+// Stop, and the destructor of a scheduler that was started. `call`: which of them, for reports.
+void StopBy(TaskScheduler &taskScheduler, const char *call) noexcept {
+    SchedulerState &state = EntryGate::StateOf(taskScheduler);
+    if (IsRefusedInMemoryHook(state.options, call)) return;
+    if (env::CallSlot() == InReport() && state.life.load(kRelaxed) == Life::Started) {
+        ReportMistake(state.options, ReportCode::InHook, "Do it when onReport has returned.",
+                      "%s was called by onReport: it would wait for the call that reports", call);
+        return;
+    }
+    if (IsWorkerOf(taskScheduler)) {
+        ReportMistake(state.options, ReportCode::WrongThread,
+                      "Do it on a thread that is not attached, outside of tasks.",
+                      "%s was called by a task or an attached thread: it would wait for itself",
+                      call);
+        return;
+    }
+    Life started = Life::Started;
+    if (!state.life.compare_exchange_strong(started, Life::Stopping, kAcquire, kRelaxed)) {
+        ReportMistake(state.options, ReportCode::NotRunning,
+                      "Call Stop once after each Start; Run ends by itself.",
+                      "%s was called without a Start before it", call);
+        return;
+    }
+    if (state.started->forkMark.IsForked()) {
+        ReportForked(state.options, call);  // no thread to join exists here
+        return;
+    }
+    StopScheduler(taskScheduler);
+    state.life.store(Life::Idle, kRelease);
+}
+
+}  // namespace
+
+TaskScheduler::TaskScheduler(const SchedulerOptions &options) noexcept {
+    EntryGate::Construct(*this, ReadOptions(options));
+}
+
+TaskScheduler::~TaskScheduler() {
+    if (EntryGate::StateOf(*this).life.load(kAcquire) == Life::Started)
+        StopBy(*this, "the destructor of TaskScheduler");
+}
+
+Status TaskScheduler::Run(TaskFunction main, void *arg, const TaskOptions &options) noexcept {
+    if (IsRefusedInMemoryHook(EntryGate::OptionsOf(*this), "Run")) return Status::NotRunning;
+    if (main == nullptr) {
+        ReportMistake(EntryGate::OptionsOf(*this), ReportCode::NullTask, "Give Run a function.",
+                      "Run: null main task");
+        return Status::BadOption;
+    }
+    const Status status = CheckOptions(EntryGate::OptionsOf(*this), 1);
+    if (status != Status::Ok) return status;
+    if (!AreOptions(EntryGate::OptionsOf(*this), options, "Run")) return Status::BadOption;
+    if (options.worker != kAnyWorker && options.worker != 0) {
+        ReportMistake(EntryGate::OptionsOf(*this), ReportCode::BadOption,
+                      "Give kAnyWorker, or 0 for the calling thread.",
+                      "Run: TaskOptions::worker of task '%s' is %u; the calling thread is 0",
+                      options.name != nullptr ? options.name : "unnamed", options.worker);
+        return Status::BadOption;
+    }
+    Life idle = Life::Idle;
+    // acquire, with the release below: a run begins after everything that the last one did.
+    if (!EntryGate::StateOf(*this).life.compare_exchange_strong(idle, Life::Running, kAcquire,
+                                                                kRelaxed))
+        return Status::AlreadyRunning;
+    const Status result = RunScheduler(*this, {main, arg}, options);
+    EntryGate::StateOf(*this).life.store(Life::Idle, kRelease);
+    return result;
+}
+
+Status TaskScheduler::Start() noexcept {
+    if (IsRefusedInMemoryHook(EntryGate::OptionsOf(*this), "Start")) return Status::NotRunning;
+    Status status = CheckOptions(EntryGate::OptionsOf(*this), 0);
+    if (status != Status::Ok) return status;
+    Life idle = Life::Idle;
+    if (!EntryGate::StateOf(*this).life.compare_exchange_strong(idle, Life::Starting, kAcquire,
+                                                                kRelaxed))
+        return Status::AlreadyRunning;
+    status = StartScheduler(*this);
+    // release: Stop may be called by another thread.
+    EntryGate::StateOf(*this).life.store(status == Status::Ok ? Life::Started : Life::Idle,
+                                         kRelease);
+    return status;
+}
+
+void TaskScheduler::Stop() noexcept { StopBy(*this, "Stop"); }
+
+Status TaskScheduler::AttachThread() noexcept {
+    if (IsWorkerOf(*this)) return Status::AlreadyRunning;
+    const ExternalCall call(*this, "AttachThread");
+    if (!call.MayEnter("AttachThread")) return Status::NotRunning;
+    const Status status = Attach(*call.running);
+    if (status != Status::TooManyThreads || call.running->workerCount != 0) return status;
+    ReportMistake(EntryGate::OptionsOf(*this), ReportCode::BadOption,
+                  "Set SchedulerOptions::workers, or attach only one thread at a time.",
+                  "AttachThread: without workers only one thread may be attached");
+    return Status::BadOption;
+}
+
+namespace {
+
+// Reports why the calling thread cannot detach now.
+void ReportCannotDetach(const TaskScheduler &taskScheduler) noexcept {
+    const SchedulerOptions &options = EntryGate::OptionsOf(taskScheduler);
+    const Worker *const own = AnyWorkerOf(taskScheduler);
+    const Worker *const newest = internal::CurrentWorker();
+    if (own == nullptr || own == newest || !own->current->IsThreadStack()) {
+        ReportMistake(options, ReportCode::WrongThread,
+                      "Call it from the thread that called AttachThread.",
+                      "DetachThread was called by %s",
+                      own == nullptr ? "a thread that is not attached" : "a task");
+        return;
+    }
+    const bool isAttached = newest->current->IsThreadStack();
+    const char *const name = newest->scheduler->options.threadName;
+    ReportMistake(
+        options, ReportCode::WrongThread,
+        isAttached ? "Detach the thread from that scheduler first."
+                   : "Call it outside of tasks, when that run has ended.",
+        "DetachThread was called %s scheduler %p ('%s') after this one",
+        isAttached ? "by a thread that has attached to" : "in a task on a thread that runs",
+        static_cast<const void *>(newest->taskScheduler), name != nullptr ? name : "");
+}
+
+}  // namespace
+
+void TaskScheduler::DetachThread() noexcept {
+    Worker *worker = WorkerOf(*this);
+    if (worker == nullptr && IsRefusedHere(*this, "DetachThread")) return;
+    if (worker == nullptr || !worker->current->IsThreadStack()) {
+        ReportCannotDetach(*this);
+    } else if (MayWait(worker, "DetachThread")) {
+        Detach(*worker);
+    }
+}
+
+}  // namespace weft

@@ -1,0 +1,124 @@
+// Implements attach.h.
+#include "scheduler/life/attach.h"
+
+#include "platform/floating_point.h"
+#include "platform/thread_end.h"
+#include "scheduler/policy/fair.h"
+#include "scheduler/run/fiber_switch.h"
+#include "scheduler/run/idle_loop.h"
+#include "scheduler/state/entry_gate.h"
+#include "scheduler/state/reporting.h"
+#include "scheduler/submit/finish.h"
+#include "scheduler/submit/wake.h"
+#include "scheduler/wait/external.h"
+#include "scheduler/wait/wait.h"
+
+namespace weft::internal {
+
+namespace {
+
+// Returns true if the worker's deques or its inbox hold something.
+bool OwnsWork(const Worker &worker) noexcept {
+    for (uint32_t levels = worker.holds; levels != 0; levels &= levels - 1) {
+        if (worker.queue[LowestBit(levels)].Size() != 0) return true;
+    }
+    return !worker.inbox.IsEmpty();
+}
+
+// Raises slotsInUse to `slots` if it is lower.
+void RaiseSlotsInUse(Scheduler &scheduler, uint32_t slots) noexcept {
+    uint32_t inUse = scheduler.slotsInUse.load(kSeqCst);
+    while (inUse < slots &&
+           !scheduler.slotsInUse.compare_exchange_strong(inUse, slots, kSeqCst, kSeqCst)) {
+    }
+}
+
+// Runs when a thread ends while it is attached. Does all that DetachThread would do, on the
+// thread's own stack.
+void LeftAttached(void *arg) {
+    Worker &worker = *static_cast<Worker *>(arg);
+    // the thread has forked: this is the child, and the worker is the parent's
+    if (*worker.home == nullptr) return;
+    // It ended in a task. Built without exceptions, weft finds out only here.
+    if (!worker.current->IsThreadStack()) CheckThreadStays();
+    ReportMistake(worker.scheduler->options, ReportCode::LeftAttached,
+                  "Call DetachThread before the thread ends.",
+                  "a thread ended while it was attached as %u; it is detached now", worker.index);
+    // mingw's runtime has already freed what it knew of the thread
+    worker.current->context.Adopt();
+    Detach(worker);
+}
+
+// The thread is no worker any more, and its slot is free.
+void LeaveSlot(Worker &worker) noexcept {
+    Scheduler &scheduler = *worker.scheduler;
+    env::CancelAtThreadExit(&worker.exitCall);
+    env::SetThreadSlot(worker.outerSlot);
+    worker.current = nullptr;
+    EntryGate::Visit visit(*scheduler.taskScheduler);
+    visit.ComeBack();  // a guest may come back at any time
+    // the next owner of the slot comes after all of the above
+    scheduler.freeSlots.Set(worker.index - scheduler.workerCount);
+    Lower(scheduler, nullptr, scheduler.attached, 1);
+    CeaseGuest(scheduler);
+    visit.GoOut();
+}
+
+}  // namespace
+
+Status Attach(Scheduler &scheduler, bool toStop) noexcept {
+    const uint32_t slot = scheduler.freeSlots.ClearAny(0);
+    if (slot == AtomicBitSet::kNone) return Status::TooManyThreads;
+    Worker &worker = scheduler.workers[scheduler.workerCount + slot];
+    worker.exitCall = {LeftAttached, &worker};
+    if (!env::AtThreadExit(&worker.exitCall) && !toStop) {
+        scheduler.freeSlots.Set(slot);
+        return Status::OutOfMemory;
+    }
+    BecomeGuest(scheduler);
+    RaiseSlotsInUse(scheduler, worker.index + 1);
+    RaiseNow(scheduler, nullptr, scheduler.attached, 1);
+
+    Fiber &fiber = scheduler.fibers[scheduler.fiberCount + slot];
+    fiber.worker = &worker;
+    fiber.pinnedTo = worker.index;
+    fiber.own = Priority::Normal;
+    fiber.level = Level(Priority::Normal);
+    fiber.context.Adopt();
+    worker.current = &fiber;
+    worker.floatingPoint = FloatingPointControl();
+    worker.outerSlot = env::ThreadSlot();
+    env::SetThreadSlot(&worker);
+    StartClock(worker);
+    worker.accepts.exchange(1, kAcqRel);  // see Bind
+    return Status::Ok;
+}
+
+// Other workers could take the work in the deques, too, but there may be none. While it is Low, all
+// of it goes before the thread's own fiber, or takes turns with it.
+void Detach(Worker &worker) noexcept {
+    Scheduler &scheduler = *worker.scheduler;
+    Fiber &host = *worker.current;
+    Flush(worker);
+    worker.accepts.exchange(0, kAcqRel);  // see Bind
+    do {
+        Wait(worker, {worker.bound});
+        host.own = Priority::Low;
+        host.level = Level(Priority::Low);
+        while (OwnsWork(worker)) YieldFiber(worker);
+        host.own = Priority::Normal;
+        host.level = Level(Priority::Normal);
+    } while (!worker.bound.IsZero());
+    Flush(worker);
+    LeaveSlot(worker);
+    (void)scheduler;
+}
+
+FiberContext *ReserveMain(void *arg) noexcept {
+    Fiber &self = *static_cast<Fiber *>(arg);
+    FinishSwitch(*self.worker);
+    ThreadLoop(*self.worker);
+    return self.worker->scheduler->ending;
+}
+
+}  // namespace weft::internal
