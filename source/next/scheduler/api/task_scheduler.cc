@@ -6,6 +6,7 @@
 #include "scheduler/api/by_caller.h"
 #include "scheduler/state/check_options.h"
 #include "scheduler/submit/claim.h"
+#include "scheduler/submit/ready.h"
 #include "scheduler/submit/submit.h"
 #include "scheduler/wait/external.h"
 #include "scheduler/wait/wait.h"
@@ -95,7 +96,10 @@ void TaskScheduler::WaitForAll(uint32_t count, Counter *const *counters) noexcep
 
 bool TaskScheduler::PollCounter(Counter *counter, uint32_t value) noexcept {
     if (!IsCounter(*this, counter, "PollCounter")) return true;
-    if (Worker *const worker = WorkerOf(*this)) Flush(*worker);
+    if (Worker *const worker = WorkerOf(*this)) {
+        Flush(*worker);
+        if (worker->handOver.next != nullptr) ShowHandOver(*worker);
+    }
     return IsReached(*counter, value);
 }
 
@@ -131,6 +135,7 @@ void TaskScheduler::PrepareToBlock() noexcept {
     if (worker == nullptr) return;
     ReleaseClaims(*worker);
     Flush(*worker);
+    if (worker->handOver.next != nullptr) ShowHandOver(*worker);
 }
 
 void TaskScheduler::SetPriority(Priority priority) noexcept {

@@ -275,10 +275,11 @@ Status RunScheduler(TaskScheduler &taskScheduler, const Task &main,
     scheduler->main = main;
     Worker &worker = scheduler->workers[0];
     const Task task{MainTask, scheduler};
-    Submit(*scheduler, &worker, 1, &task, nullptr, mainOptions);
     worker.outerSlot = env::ThreadSlot();  // the caller may be a task of another scheduler
     if (StartThreads(*scheduler, 1)) {
+        // The main task comes last: it may end the run, which closes the gate.
         EntryGate::Open(taskScheduler, scheduler);
+        Submit(*scheduler, &worker, 1, &task, nullptr, mainOptions);
         ThreadMain(worker);
         JoinThreads(*scheduler, 1);
     } else {

@@ -37,9 +37,10 @@ void TakeDueTimers(Worker &worker) noexcept {
 // The oldest node becomes the newest entry, so that the owner takes the oldest first.
 void TakeInjected(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
-    scheduler.notices.Hide(Notices::kInjected, [&] { return !scheduler.injector.IsEmpty(); });
     NodeQueue newestFirst;
-    for (Node *node = scheduler.injector.TakeAll(); node != nullptr;) {
+    Node *const oldest = scheduler.injector.TakeAll();
+    scheduler.notices.Hide(Notices::kInjected, [&] { return !scheduler.injector.IsEmpty(); });
+    for (Node *node = oldest; node != nullptr;) {
         Node *const next = node->next;
         newestFirst.PushFront(*node);
         node = next;
@@ -81,8 +82,8 @@ Work TakePinned(Worker &worker, Level level) noexcept {
     const bool may = (worker.filter.may & level.Bit()) != 0;
     const auto wants = [may](const Node &node) { return may || node.kind == Node::Kind::Fiber; };
     Node *const node = worker.pinned[static_cast<uint32_t>(level.ThePriority())].TakeIf(wants);
-    if (node == nullptr) return {};
     NoteFilter(worker);
+    if (node == nullptr) return {};
     return {Entry::Of(*node), node->level, true};
 }
 

@@ -83,11 +83,12 @@ bool FindWork(Worker &worker, Work &work) noexcept {
             scheduler.idle.StopSearching(isChoosy);
             return false;
         }
+        if (spins && AnswerIdleRequests(scheduler, &worker)) continue;
         if (searches && (spins || env::Ticks() - since < scheduler.tuning.idleSearch)) {
             for (uint32_t i = 0; i < pauses; ++i) env::Pause();
             continue;
         }
-        wasKeeper = Sleep(worker);
+        wasKeeper |= Sleep(worker);
         searches = MaySearch(worker);
         since = env::Ticks();
         pauses = 1;
@@ -114,6 +115,7 @@ void ThreadLoop(Worker &worker) noexcept {
         OweFairPick(worker);
         const Work work = NextWork(worker);
         if (!work) {
+            AnswerIdleRequests(scheduler, &worker);
             env::NapThread();
         } else if (work.entry.TheKind() == Entry::Fiber) {
             SwitchTo(worker.thread, work.entry.TheFiber(), Destination::None);

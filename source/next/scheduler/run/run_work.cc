@@ -67,7 +67,7 @@ void RunChunk(Fiber &self, Chunk &chunk) noexcept {
         if (WEFT_UNLIKELY(next > look)) {
             if (next != chunk.end) LookUp(*worker, chunk);
             if (worker->claim == &chunk && next == chunk.end) EndChunk(*worker);
-            look = std::min<uint32_t>(next + kSpell, chunk.end - 1);
+            if (worker->claim == &chunk) look = std::min<uint32_t>(next + kSpell, chunk.end - 1);
         }
         CallTask(self, task);
         worker = self.worker;

@@ -28,6 +28,7 @@ namespace {
 void PutBack(Worker &worker, Chunk &chunk) noexcept {
     if (!chunk.isPinned) return PushEntry(worker, chunk.level, Entry::Of(chunk));
     worker.pinned[static_cast<uint32_t>(chunk.level.ThePriority())].PushFront(chunk);
+    worker.filter.pinned |= Level(chunk.level.ThePriority()).Bit();
     worker.filter.isSpecial = true;
 }
 

@@ -37,7 +37,8 @@ void MakeReady(Scheduler &scheduler, Worker *worker, Fiber &fiber) noexcept {
     if (worker == nullptr) return Inject(scheduler, nullptr, &fiber, &fiber, 1);
     if (worker->handOver.next != nullptr) ShowHandOver(*worker);
     worker->handOver.last = &fiber;
-    if (worker->handOver.inARow >= HandOver::kExpected)
+    // The host's code may not come back to a scheduling point soon.
+    if (worker->handOver.inARow >= HandOver::kExpected && !worker->current->IsThreadStack())
         worker->handOver.next = &fiber;
     else
         PushEntry(*worker, fiber.level, Entry::Of(fiber));
