@@ -55,7 +55,10 @@ void CountOff(Worker &worker, Counter &counter, uint32_t ran) noexcept {
 }
 
 // Runs tasks of the counter on the waiter's stack, while they are the newest of the worker and
-// nothing else is due. Returns how many have finished that are not counted.
+// nothing else is due. Returns how many have finished that are not counted. kPrivate: nobody else
+// waits for the counter. Otherwise each task is counted at once: if the fiber is left meanwhile,
+// a waiter for a value above zero must not miss it.
+template <bool kPrivate>
 uint32_t RunInline(Fiber &self, Counter &counter, uint32_t most) noexcept {
     const InlineFrame frame{&counter, self.inlined};
     const RunsInline runs(self, frame);
@@ -67,7 +70,10 @@ uint32_t RunInline(Fiber &self, Counter &counter, uint32_t most) noexcept {
             RunChunk(self, entry.TheChunk());
         } else {
             CallTask(self, entry.TheTask());
-            ++ran;
+            if (kPrivate)
+                ++ran;
+            else
+                Ran(*self.worker, &counter, 1);
         }
     }
     return ran;
@@ -76,6 +82,7 @@ uint32_t RunInline(Fiber &self, Counter &counter, uint32_t most) noexcept {
 // A wait that is over is still a scheduling point.
 void PointAfterWait(Fiber &self) noexcept {
     if (WEFT_UNLIKELY(Point(*self.worker))) Suspend(self, Destination::ToReady);
+    if (WEFT_UNLIKELY(self.IsThreadStack())) AnswerBeforeHost(*self.worker);
 }
 
 // Leaves the fiber until the wait is over, and runs tasks that it is given meanwhile.
@@ -116,11 +123,9 @@ bool SuspendUntil(Fiber &self, const WaitFor &what) noexcept {
 bool WaitHere(Fiber &self, const WaitFor &what) noexcept {
     // A task that waits on this stack would keep a timed wait beyond its deadline.
     if (what.value == 0 && what.deadline == Timers::kNever) {
-        const uint32_t ran = RunInline(self, what.counter, ~0u);
-        CountOff(*self.worker, what.counter, ran);
-    } else {
-        Flush(*self.worker);
+        RunInline<false>(self, what.counter, ~0u);
     }
+    Flush(*self.worker);
     if (IsReached(what.counter, what.value)) {
         PointAfterWait(self);
         return true;
@@ -207,7 +212,7 @@ void SubmitAndWait(Worker &worker, uint32_t count, const Task *tasks,
         const RunsInline runs(self, frame);
         CallTask(self, tasks[0]);
     }
-    const uint32_t ran = 1 + RunInline(self, counter, count - 1);
+    const uint32_t ran = 1 + RunInline<true>(self, counter, count - 1);
     Worker &now = *self.worker;
     if (WEFT_LIKELY(ran == count) && IsReached(counter, count)) {
         AddTo(now.ended, count, kRelease);
