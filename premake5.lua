@@ -267,8 +267,8 @@ if hasPlugin then
 end
 
 -- The quarter of unit_tests that depends most on the processor, the operating system, memory orders
--- and the sizes of stack frames. It has all files with tests that find a seeded bug only under ThreadSanitizer
--- (`grep -rh "config: Tsan" tests/mutants`).
+-- and the sizes of stack frames. It has all files with tests that find a seeded bug only under
+-- ThreadSanitizer (`grep -rh "config: Tsan" tests/mutants`).
 if testProgram("short_tests", {
     "tests/platform/*.cpp", "tests/core/*.cpp", "tests/containers/*.cpp", "tests/sync/*.cpp", "tests/post/*.cpp",
     "tests/blocking/*.cpp", "tests/frame/block_pool_test.cpp", "tests/frame/frame_params_test.cpp",

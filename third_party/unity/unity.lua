@@ -5,10 +5,9 @@
 -- some headers of the standard library are included before.
 --
 -- A file of the library is included as it is: `premake5 check-unity` shows that this works. So is a
--- file of samples/, bench/trace/ and bench/frame/, unless it has main(). A test file is included in a
--- namespace of its own, since test files use the same names. Its headers are included before,
--- outside the namespace. Two files are joined only if they have the same compiler
--- options. A test file is compiled alone if it defines a macro, something in a named namespace, an
+-- file of samples/, bench/trace/ and bench/frame/, unless it has main(). A test file is included in
+-- a namespace of its own, since test files use the same names. Its headers are included before,
+-- outside the namespace. Two files are joined only if they have the same compiler options. A test file is compiled alone if it defines a macro, something in a named namespace, an
 -- extern function or an operator new, or if it includes tracy.h, whose contents depend on a macro.
 
 newoption { trigger = "unity", description = "Compile the library and the tests in few files" }
@@ -34,8 +33,9 @@ end
 -- Returns what kind of file it is, or nil if it is compiled alone.
 local function kindOf(file, text)
     if file:startswith(weft.source .. "/") then return "library" end
-    local here = path.getrelative(weft.root, file)
-    if (here:find("^bench/trace/") or here:find("^bench/frame/") or here:find("^samples/")) and not text:find("\nint main(", 1, true) then return "program" end
+    local name = path.getrelative(weft.root, file)
+    local folder = name:match("^bench/trace/") or name:match("^bench/frame/") or name:match("^samples/")
+    if folder and not text:find("\nint main(", 1, true) then return "program" end
     if _OPTIONS.emscripten or not file:endswith("_test.cpp") then return nil end -- clang takes minutes for joined tests
     for line in ("\n" .. text):gmatch("\n([^\n]*)") do
         if line:match("^namespace [%w_:]") or line:match("^extern ") or line:match("^#define")

@@ -4,7 +4,7 @@
 //
 // count    the value of the counter
 // head     the number of the newest wait record, plus one; 0: no waiter
-// boost    the highest priority of the waiters: 2 High, 1 Normal, 0 Low or no waiter
+// boost    2 High, 1 Normal, 0 Low: an upper bound of the waiters' priorities; 0 without a waiter
 // locked   a call changes the list in the middle; others that change it wait. `count` is above zero
 // eager    a waiter has a target above zero: a decrement must look at the list before zero
 // group    the counter is a TaskGroup; never changes
@@ -35,7 +35,7 @@ struct CounterWord {
     constexpr bool IsEager() const noexcept { return (bits & kEager) != 0; }
     constexpr bool IsGroup() const noexcept { return (bits & kGroup) != 0; }
     constexpr uint32_t Tag() const noexcept { return static_cast<uint32_t>(bits) & kMaxTag; }
-    /// Returns the highest priority of the waiters; Low if there is none.
+    /// Returns the highest priority of the waiters, or a higher one; Low if there is none.
     constexpr Priority HighestWaiter() const noexcept {
         return static_cast<Priority>(2 - (bits >> kBoostShift & 3));
     }

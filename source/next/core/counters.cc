@@ -46,7 +46,7 @@ Counters::Registration Counters::Push(CounterStorage &counter, uint32_t index, u
                                         .WithWaiter(priority)
                                         .WithTag(m_tag);
         // release: publishes the record, and the context of the fiber that was left. seq_cst: a
-        // worker that has no fiber for a task looks for this waiter later (wait/rescue.h).
+        // worker that has no fiber for a task looks for this waiter later (run/rescue.h).
         if (counter.compare_exchange_strong(word.bits, waiting.bits, kSeqCst, kAcquire))
             return Registration::Waiting;
     }

@@ -20,9 +20,9 @@
 //
 // The list. In front lie the records that were pushed since the last lock, in no order. Then comes
 // the root of a pairing heap of the waiters with targets above zero, the highest target on top.
-// Behind the root lie the other waiters for zero. So a decrement of an eager counter looks at new
-// records once and at one more than those that it takes. (Fredman, Sedgewick, Sleator and Tarjan,
-// "The pairing heap", Algorithmica 1986.)
+// Behind the root lie the other waiters for zero. So a decrement of an eager counter goes through
+// the new records, and then pops the heap until its top is not reached. RemoveIf makes all records
+// new. (Fredman, Sedgewick, Sleator and Tarjan, "The pairing heap", Algorithmica 1986.)
 #pragma once
 
 #include "core/counter_word.h"
@@ -150,12 +150,6 @@ public:
                         [owner](uint32_t other, uint32_t) { return other == owner; }) != kNobody;
     }
 
-    /// Returns true if some waiter waits for a value above zero of this counter. seq_cst, like the
-    /// increment and the notice in Push: a waiter that this call does not see registers after it.
-    bool AnyForValue(const CounterStorage &counter) const noexcept {
-        return WEFT_UNLIKELY(m_notices->Has(Notices::kForValue)) &&
-               CounterWord{counter.load(kSeqCst)}.IsEager();
-    }
     /// Call it when the notice kForValue is set and no such waiter was met. Hides the notice if
     /// there is none.
     void HideForValue() noexcept {

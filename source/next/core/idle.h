@@ -5,7 +5,8 @@
 //  searcher   a worker that has no work and looks for some
 //  sleeper    a worker that has announced that it will park
 //  choosy     a worker that cannot run all tasks without a group: because of its groups, or because
-//             a wait restricts it. It is never counted as a searcher, and no substitute for others.
+//             a wait restricts it. It is never counted as a searcher.
+//  plain      not choosy
 //  publisher  a thread that has put work into a queue
 //
 // A sleeper says in a mask for which levels it sleeps (scheduler/state/level.h). A worker that is
@@ -20,8 +21,8 @@
 // No wake-up is lost. P publishes work (p1), then reads the state (p2). W announces (w1, a
 // read-modify-write of the state, after its mask and its bit), then checks the place of the work
 // (w2). All are seq_cst. If w2 misses the work, w2 is before p1. Then w1 is before p2, and P sees a
-// sleeper. P wakes one for the work, unless it also sees a searcher S, and W is not choosy. There
-// are two cases. If S finds work, the last searcher to do so wakes the next sleeper
+// sleeper. P wakes one for the work, unless W is plain and P sees a searcher S. Then there are two
+// cases. If S finds work, the last searcher to do so wakes the next sleeper
 // (StopSearching). If S finds none, it announces after p2, so its own last check finds P's work.
 //
 // A waker takes a sleeper's bit: of several, one succeeds. A worker that cancels its announcement,
@@ -66,8 +67,9 @@ public:
     /// before. Check for work afterwards.
     void Announce(uint32_t worker, uint32_t levels, bool choosy) noexcept {
         m_masks[worker].levels.store(levels, kSeqCst);
-        (choosy ? m_choosy : m_plain).Set(worker);  // first: who counts a sleeper must find its bit
-        m_state.fetch_add(kAnnounced + (choosy ? kChoosy : kSleeper - kSearcher), kSeqCst);
+        (choosy ? m_choosy : m_plain)
+            .Set(worker);  // before the count: a waker that sees the count must find the bit
+        m_state.fetch_add(choosy ? kChoosy : kSleeper - kSearcher, kSeqCst);
     }
     /// Takes a sleeper. Of several callers one gets true, and must unpark the worker, if it is not
     /// the worker itself. A worker that is not choosy is a searcher from then on.
@@ -96,43 +98,32 @@ public:
         return kNone;
     }
 
-    /// Call it after publishing. Returns true if a sleeper may have to be woken. For work of any
-    /// level: whether a plain worker is wanted, or a choosy one may be.
+    /// Call them after publishing. PlainWanted: a plain worker sleeps, and none searches. Wanted:
+    /// the same, or a choosy worker sleeps, which may be able to take the work.
+    bool PlainWanted() const noexcept { return PlainWanted(m_state.load(kSeqCst)); }
     bool Wanted() const noexcept {
         const uint64_t state = m_state.load(kSeqCst);
-        return AnyChoosy(state) || (Sleepers(state) != 0 && Searchers(state) == 0);
-    }
-    bool PlainWanted() const noexcept {
-        const uint64_t state = m_state.load(kSeqCst);
-        return Sleepers(state) != 0 && Searchers(state) == 0;
+        return AnyChoosy(state) || PlainWanted(state);
     }
     bool AnyPlainSleeper() const noexcept { return Sleepers(m_state.load(kSeqCst)) != 0; }
     bool AnyChoosy() const noexcept { return AnyChoosy(m_state.load(kSeqCst)); }
-    bool AnySleeper() const noexcept {
-        const uint64_t state = m_state.load(kSeqCst);
-        return Sleepers(state) != 0 || AnyChoosy(state);
-    }
     /// Returns true if some worker searches. A hint: relaxed.
     bool AnySearcher() const noexcept { return Searchers(m_state.load(kRelaxed)) != 0; }
 
-    /// The calling thread takes a place in the order of all announcements.
+    /// Puts the caller before or after each Announce, in one order of all.
     void JoinOrder() noexcept { m_state.fetch_add(0, kSeqCst); }
 
-    /// Returns the number of sleepers, and in `epoch` a number that changes when a worker falls
-    /// asleep.
-    uint32_t AllSleepers(uint32_t &epoch) const noexcept {
-        const uint64_t state = m_state.load(kSeqCst);
-        epoch = static_cast<uint32_t>(state >> 48);
-        return Sleepers(state) + static_cast<uint32_t>(state >> 32 & 0xffff);
-    }
-
 private:
-    // announced : 16 | choosy sleepers : 16 | sleepers : 16 | searchers : 16
+    // choosy sleepers : 16 | sleepers : 16 | searchers : 16, from bit 32 down
     static constexpr uint64_t kSearcher = 1, kSleeper = uint64_t{1} << 16,
-                              kChoosy = uint64_t{1} << 32, kAnnounced = uint64_t{1} << 48;
+                              kChoosy = uint64_t{1} << 32;
     static constexpr uint32_t Searchers(uint64_t state) noexcept { return state & 0xffff; }
     static constexpr uint32_t Sleepers(uint64_t state) noexcept { return state >> 16 & 0xffff; }
-    static constexpr bool AnyChoosy(uint64_t state) noexcept { return (state >> 32 & 0xffff) != 0; }
+    static constexpr bool AnyChoosy(uint64_t state) noexcept { return state >> 32 != 0; }
+
+    static constexpr bool PlainWanted(uint64_t state) noexcept {
+        return Sleepers(state) != 0 && Searchers(state) == 0;
+    }
 
     struct alignas(kLineBytes) Mask {
         env::Atomic<uint32_t> levels{0};

@@ -11,15 +11,11 @@
 
 namespace weft::internal {
 
-/// What a deadline is for. The owner of the timer depends on it.
-enum class TimerKind : uint8_t { Wait, Task, Call };
-
 /// A deadline. Its owner provides the memory, which must last until the timer was cleared or taken.
 struct Timer : HeapLinks {
     uint64_t deadline = 0;  // in nanoseconds of env::Now()
     uint64_t order = 0;     // equal deadlines are due in the order of Set
     void *owner = nullptr;
-    TimerKind kind = TimerKind::Wait;
     bool isSet = false;
 };
 
@@ -44,9 +40,6 @@ public:
         Remove(timer);
         if (isFirst) Note();
         return false;
-    }
-    void Set(Timer &timer, uint64_t deadline) noexcept {
-        SetIf(timer, deadline, [] { return true; });
     }
 
     /// Removes the timer. Returns false if it was taken.
@@ -73,18 +66,6 @@ public:
         }
         Note();  // also if none is due after all: this renews the estimate in ticks
         return due;
-    }
-
-    /// Removes a timer for which isWanted(timer) returns true, and returns it; null if there is
-    /// none. isWanted is called under the lock.
-    template <class IsWanted>
-    Timer *TakeIf(IsWanted isWanted) noexcept {
-        const SpinLock::Held held(m_lock);
-        Timer *const timer = m_heap.Find(isWanted);
-        if (timer == nullptr) return nullptr;
-        Remove(*timer);
-        Note();
-        return timer;
     }
 
     /// Returns the earliest deadline, or kNever. seq_cst: the caller has announced before that it

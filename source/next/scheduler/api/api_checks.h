@@ -141,17 +141,6 @@ inline bool MaySubmit(const Worker *worker, const char *call) noexcept {
     return false;
 }
 
-// Returns false, after a report, in a hook and in onReport. The current task may be in a wait
-// there; then Fiber::CounterOfTask is the counter that it waits for. Or the task may already have
-// passed its unit of its counter on to another task (TakeOverFromRunning).
-inline bool MayAddChildren(const Worker *worker, const char *call) noexcept {
-    if (WEFT_LIKELY(!worker->inHook)) return true;
-    ReportMistake(worker->scheduler->options, ReportCode::InHook,
-                  "Call it from a task; a hook may call AddTasks.",
-                  "%s was called by a hook or by onReport", call);
-    return false;
-}
-
 // Returns a number n such that the tasks before tasks[n] all have a function. If some task has
 // none, the first such task is one of the next four. Checks four tasks in each step, which takes
 // less time than one task in each step.

@@ -1,5 +1,5 @@
 // The public calls that begin and end a run, or attach and detach a thread. Each one checks its
-// arguments and then calls a function of scheduler/run/.
+// arguments and then calls a function of scheduler/life/.
 #include "platform/env.h"
 #include "scheduler/api/api_checks.h"
 #include "scheduler/life/attach.h"

@@ -110,10 +110,10 @@ bool TaskScheduler::IncrementCounter(Counter *counter, uint32_t n) noexcept {
         *this, "IncrementCounter",
         [&](Worker *worker) {
             Flush(*worker);
-            return RaiseNow(*worker->scheduler, worker, *counter, n);
+            return RaiseNow(*worker->scheduler, *counter, n);
         },
         [&](ExternalCall &call) {
-            return call.running != nullptr && RaiseNow(*call.running, nullptr, *counter, n);
+            return call.running != nullptr && RaiseNow(*call.running, *counter, n);
         });
 }
 

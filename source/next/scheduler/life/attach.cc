@@ -77,7 +77,7 @@ Status Attach(Scheduler &scheduler, bool toStop) noexcept {
     }
     BecomeGuest(scheduler);
     RaiseSlotsInUse(scheduler, worker.index + 1);
-    RaiseNow(scheduler, nullptr, scheduler.attached, 1);
+    RaiseNow(scheduler, scheduler.attached, 1);
 
     Fiber &fiber = scheduler.fibers[scheduler.fiberCount + slot];
     fiber.worker = &worker;

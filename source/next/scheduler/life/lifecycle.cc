@@ -90,7 +90,7 @@ bool AcquireWorkers(Scheduler &scheduler) noexcept {
         worker.thief.random = i * 2654435761u + 1;
         worker.filter.runs = kPlainLevels;
         worker.filter.heeds = Notices::kInjected | Notices::kTimed | Notices::kForValue |
-                              Notices::kOrdered | (kPlainLevels & kHighLevels);
+                              (kPlainLevels & kHighLevels);
         NoteFilter(worker);
         for (uint32_t levels = kPlainLevels; levels != 0; levels &= levels - 1) {
             if (!worker.queue[LowestBit(levels)].Acquire(kFirstEntries, 0, scheduler.memory))

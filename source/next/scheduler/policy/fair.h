@@ -1,18 +1,18 @@
 // Fairness: what a worker owes to work that waits for long.
 //
 // The usual order takes the highest level first, and of a level the newest entry. So an old entry,
-// or a lower level, could wait for ever. Two rules bound that. Each is a share of the time, so long
-// tasks cannot turn it round.
+// or a lower level, could wait for ever. Two rules bound that. Each is a share of the time, also if
+// tasks are long.
 //
 //  fair pick   After 256 picks, or after a millisecond, a worker takes the oldest entry of the
-//              highest level instead of the newest: of its own deque, and in turn of others. It is
-//              followed by at least five times its own duration of usual picks.
-//  late level  Each level is owed an eighth of a worker's time while it has work. `late` says since
-//              when it is owed some. A level that is owed more than half a millisecond comes next,
-//              its oldest entry first, until it has had its share.
+//              highest level instead of the newest: of its own deque; each fourth time, of others'
+//              first. It is followed by at least five times its own duration of usual picks. A task
+//              that yields makes the next pick a fair one, whenever the last one was.
+//  late level  Each level but the first gets an eighth of a worker's time while it has work. If it
+//              is behind by half a millisecond (`late`), its oldest entry comes next.
 //
-// Everything that a worker runs without NextWork counts as a pick: inline tasks, tasks of a chunk,
-// waits and yields that go on at once (ShouldLook).
+// Inline tasks, and waits that are over already, count as picks (Point). Tasks of a chunk do not:
+// the clock is read at each eighth of them.
 #pragma once
 
 #include "platform/compiler.h"

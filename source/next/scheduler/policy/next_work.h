@@ -1,4 +1,5 @@
-// What a worker runs next. No other function decides this.
+// What a worker runs next: NextWork decides. NextPlain, and waits that run tasks inline, are
+// shortcuts for the case that nothing else is due.
 #pragma once
 
 #include "platform/compiler.h"
@@ -11,9 +12,8 @@ namespace weft::internal {
 /// tasks first.
 Work NextWork(Worker &worker) noexcept;
 
-/// The usual case of NextWork, made short: there is nothing but the newest own entry of the usual
-/// level. A finished task is not counted off if the worker goes on with one of the same counter.
-/// Returns false if NextWork has to decide.
+/// Pops the newest own entry of the usual level if nothing else is due. If finished tasks are not
+/// counted yet, the entry has to be of the same counter. Returns false if NextWork has to decide.
 WEFT_FORCEINLINE bool NextPlain(Worker &worker, Entry &entry) noexcept {
     if (WEFT_UNLIKELY(--worker.fair.budget == 0)) return false;
     const bool calls = (worker.scheduler->notices.Look() & worker.filter.heeds) != 0 ||
@@ -26,10 +26,11 @@ WEFT_FORCEINLINE bool NextPlain(Worker &worker, Entry &entry) noexcept {
     });
 }
 
-/// A scheduling point of a call that goes on without NextWork: an inline task, a task of a chunk, a
-/// wait that is over already. Counts as a pick. Returns true if the worker should look for other
-/// work before it goes on.
+/// The slow path of Point. Also counts finished tasks for waiters of values above zero, and gives a
+/// part of the chunk that runs to workers that search.
 bool AttendNow(Worker &worker) noexcept;
+/// A scheduling point of a call that goes on without NextWork: an inline task, or a wait that is
+/// over already. Counts as a pick. Returns true if the worker should look for other work first.
 WEFT_FORCEINLINE bool Point(Worker &worker) noexcept {
     CountPick(worker);
     const bool calls = (worker.scheduler->notices.Look() & worker.filter.heeds) != 0 ||

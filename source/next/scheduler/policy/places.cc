@@ -15,7 +15,6 @@ constexpr uint32_t kMostDue = 8;
 // thread takes the fiber. Runs under the lock of the timers. So the fiber, which clears its timer
 // after each wait, cannot begin another wait meanwhile.
 bool ClaimTimer(Scheduler &scheduler, const Worker &worker, Timer &timer) noexcept {
-    if (timer.kind != TimerKind::Wait) return true;
     Fiber &fiber = *static_cast<Fiber *>(timer.owner);
     fiber.wait.timedOut = scheduler.counters.Remove(CounterAccess::Word(*fiber.wait.counter),
                                                     fiber.index, worker.index);

@@ -23,10 +23,11 @@ Work TakeOwn(Worker &worker, Level level) noexcept;
 /// leaves pinned tasks of lower priorities, but not fibers: their tasks have begun.
 Work TakePinned(Worker &worker, Level level) noexcept;
 
-/// Takes from the deques of others (steal.cpp).
+/// Takes from the deques of others (steal.cc). Also returns nothing while this worker leaves others
+/// alone, or if it leaves a lone fiber to its worker.
 Work Steal(Worker &worker, Level level) noexcept;
 
-/// Takes the oldest: pinned work, or an entry of the own deque, or one of others.
+/// Takes the oldest pinned work or own entry, in turn. `othersFirst`: tries to steal before.
 Work TakeOldest(Worker &worker, Level level, bool othersFirst) noexcept;
 
 /// Returns true if work of the level waits for this worker somewhere. seq_cst.
@@ -36,7 +37,7 @@ bool AnyOf(const Worker &worker, Level level) noexcept;
 /// that has announced its sleep.
 bool AnyWork(const Worker &worker) noexcept;
 
-/// Call it when the pinned work or the limits of the worker have changed.
+/// Computes Worker::filter. Call it when the pinned work or the limits of the worker have changed.
 void NoteFilter(Worker &worker) noexcept;
 
 }  // namespace weft::internal

@@ -15,8 +15,8 @@ void SwitchTo(Fiber &from, Fiber &to, Destination destination) noexcept;
 /// The first act of each context: carries out the destination of the fiber that was left.
 void FinishSwitch(Worker &worker) noexcept;
 
-/// Leaves the fiber for the next work. If no fiber is free to begin it, runs it on a fiber that
-/// waits for it, or continues on the thread's own stack.
+/// Switches to the next work, or to a fiber that looks for some. Without a free fiber, see
+/// WithoutFiber: then `self` may stay.
 void Suspend(Fiber &self, Destination destination) noexcept;
 
 }  // namespace weft::internal

@@ -35,9 +35,9 @@ void WaitAgain(Worker &worker, Fiber &fiber) noexcept {
 }
 
 // Finds a fiber with room that waits for zero of the counter; or one that waits for the task of
-// such a fiber, and so on. A fiber further out waits for the inner task, too, so this task cannot
-// need a lock that it holds without a deadlock anywhere else. The counter of a task is alive while
-// this thread holds the task's fiber.
+// such a fiber, and so on. If the task needs a lock that a fiber further out holds, the two would
+// deadlock on any fiber, because that fiber waits for the task in any case. The counter of a task
+// is alive while this thread holds the task's fiber.
 Fiber *Climb(Worker &worker, Counter *counter) noexcept {
     NodeQueue held;
     Fiber *found = nullptr;

@@ -1,13 +1,13 @@
 // What happens if no fiber is free. A worker can then continue ready fibers, and it can run a task
-// on a fiber that waits for this task anyway, with others (a rescue). All other tasks have to wait.
+// on a fiber that waits for it (a rescue). All other tasks have to wait.
 #pragma once
 
 #include "scheduler/state/scheduler.h"
 
 namespace weft::internal {
 
-/// Returns a fiber that waits for zero of the task's counter, and has taken the entry to run it
-/// before it goes on waiting. Returns null if there is none: the entry is the caller's.
+/// Returns a fiber that waits for the task, directly or through other tasks. It has the entry then,
+/// and runs it before it goes on waiting. Returns null if there is none: the entry is the caller's.
 Fiber *Rescue(Worker &worker, const Entry &entry) noexcept;
 
 /// Sends work that cannot begin now behind all others.

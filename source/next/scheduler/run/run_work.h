@@ -9,12 +9,12 @@ namespace weft::internal {
 /// Calls the function of a task. Stops an exception that leaves the task, and reports it.
 void CallTask(Fiber &self, const Task &task) noexcept;
 
-/// Runs a task or a chunk on this fiber. It is counted as finished then. A chunk whose worker
-/// leaves the fiber goes on elsewhere.
+/// Runs a task, or tasks of a chunk, on this fiber. They count as finished then. The rest of the
+/// chunk may run elsewhere.
 void RunEntry(Fiber &self, const Entry &entry) noexcept;
 void RunChunk(Fiber &self, Chunk &chunk) noexcept;
 
-/// Continues a fiber, and frees this one; or runs tasks.
+/// Runs the work. If it is a fiber, switches to it and frees `self`.
 void Execute(Fiber &self, const Work &work) noexcept;
 
 /// The function of each fiber of the pool: runs work until the scheduler ends.

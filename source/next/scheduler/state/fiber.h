@@ -73,7 +73,7 @@ public:
 
     uint32_t index = kAnyWorker;
     bool isPrepared = false;
-    bool begins = false;  // it comes from the pool, and has run nothing yet
+    bool begins = false;  // it was taken from the pool without work, and looks for some
     // The worker that runs the fiber. The code that switches to the fiber sets it. Code on the
     // fiber reads it again after everything that may switch.
     Worker *worker = nullptr;

@@ -1,8 +1,8 @@
 // Levels: a level is a priority and a group, or no group. It decides in which deque work lies, and
 // which workers may run it.
 //
-// Workers belong to groups (SchedulerOptions::groups). A task names one group, or none. Slot 0
-// stands for work of no group, slot i + 1 for work of group i. Lower levels come first: High work
+// Slot 0 stands for work of no group, slot i + 1 for work of group i (SchedulerOptions::groups).
+// Groups are not there yet, so all work is in slot 0. Lower levels come first: High work
 // of no group, High work of each group, then Normal, then Low. A set of levels is a mask of bits.
 #pragma once
 
@@ -36,7 +36,7 @@ struct Level {
     constexpr Level With(Priority priority) const noexcept { return {priority, Slot()}; }
 };
 
-/// The levels of a set of slots, of all priorities above `limit` (kPriorities: of all).
+/// The levels of a set of slots, of the priorities with numbers below `limit`.
 constexpr uint32_t LevelsOf(uint32_t slots, uint32_t limit = kPriorities) noexcept {
     uint32_t levels = 0;
     for (uint32_t priority = 0; priority < limit; ++priority) levels |= slots << priority * kSlots;

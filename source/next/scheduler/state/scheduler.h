@@ -69,7 +69,7 @@ struct Scheduler {
     CachedPool<ChunkOf<kChunkTasks>, 20> chunks;
     SegmentPool<ThreadWaiter> threadWaiters;
     Timers timers;
-    // The deadline for which a sleeping worker will wake up, see run/idle_loop.cpp.
+    // The deadline for which a sleeping worker will wake up, see run/idle_loop.cc.
     env::Atomic<uint64_t> keeperUntil{Timers::kNever};
 
     alignas(kLineBytes) Notices notices;

@@ -26,10 +26,9 @@ struct Node {
 struct TasksOf {
     Counter *counter = nullptr;
     const char *name = nullptr;
-    bool isGroup = false;  ///< the counter is a TaskGroup
 };
 
-/// Tasks of one submission that move together, or across threads. One thread at a time owns a
+/// One or more tasks of one submission, queued as one item. One thread at a time owns a
 /// chunk. The tasks lie right behind this object.
 struct Chunk : Node {
     Chunk() noexcept : Node(Kind::Chunk) {}
@@ -38,7 +37,7 @@ struct Chunk : Node {
 
     bool isPinned = false;       // only one worker may run it
     uint8_t begin = 0, end = 0;  // the tasks that have not begun
-    uint8_t settled = 0;         // the tasks before it are counted as finished (policy/claim.h)
+    uint8_t settled = 0;         // the tasks before it are counted as finished (submit/claim.h)
     uint32_t index = 0;          // in its pool
     TasksOf of;
     Chunk *outer = nullptr;  // in a claim: the chunk that its worker runs further out
@@ -82,12 +81,8 @@ public:
         return *reinterpret_cast<internal::Fiber *>(m_what);
     }
     /// The counter of the task or of the chunk's tasks.
-    Counter *TheCounter() const noexcept {
-        return reinterpret_cast<Counter *>(m_counter & ~(kKind | kGroup));
-    }
-    TasksOf What() const noexcept {
-        return {TheCounter(), reinterpret_cast<const char *>(m_name), (m_counter & kGroup) != 0};
-    }
+    Counter *TheCounter() const noexcept { return reinterpret_cast<Counter *>(m_counter & ~kKind); }
+    TasksOf What() const noexcept { return {TheCounter(), reinterpret_cast<const char *>(m_name)}; }
 
     Entry() = default;
 
@@ -95,11 +90,11 @@ private:
     Entry(uint64_t what, uint64_t arg, const TasksOf &of, Kind kind) noexcept
         : m_what(what),
           m_arg(arg),
-          m_counter(reinterpret_cast<uint64_t>(of.counter) | (of.isGroup ? kGroup : 0) | kind),
+          m_counter(reinterpret_cast<uint64_t>(of.counter) | kind),
           m_name(reinterpret_cast<uint64_t>(of.name)) {}
 
-    static_assert(alignof(Counter) >= 8, "three bits of a counter's address must be free");
-    static constexpr uint64_t kKind = 3, kGroup = 4;
+    static_assert(alignof(Counter) >= 4, "two bits of a counter's address must be free");
+    static constexpr uint64_t kKind = 3;
     uint64_t m_what = 0, m_arg = 0, m_counter = 0, m_name = 0;
 };
 

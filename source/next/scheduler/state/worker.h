@@ -26,11 +26,11 @@ enum class Destination : uint8_t {
     ToPool,     ///< it is free
     ToWaiting,  ///< it is registered on the counter that it waits for
     ToReady,    ///< it may continue
-    ToBack      ///< it has yielded: it may continue after all other work of its level
+    ToBack      ///< it has yielded: it goes to the injector, or to its inbox if it is pinned
 };
 
-/// Finished tasks of one counter that are not counted off yet, because the worker goes on with
-/// tasks of this counter. While there are any, the counter is above zero, so it is alive.
+/// Finished tasks of one counter for which it has not been lowered yet. While there are any, the
+/// counter is above zero, so it is alive.
 struct Finished {
     Counter *counter = nullptr;
     uint32_t tasks = 0;
@@ -55,7 +55,7 @@ struct Filter {
     Level home{Priority::Normal};  // of its usual tasks
     bool isChoosy = false;         // see core/idle.h
     bool isSpecial = false;        // it holds pinned work, or a wait restricts it
-    // Waits that limit it, by what they allow: the priorities below the index.
+    // Number of waits that limit it to the priorities with numbers below the index.
     uint32_t limits[kPriorities] = {};
 };
 
@@ -76,7 +76,7 @@ struct Fairness {
     uint64_t late[kLevels] = {};  // since when the level is owed a share of the time
 };
 
-/// When the worker looks for work of others, and where (policy/steal.cpp). Times are in ticks.
+/// When the worker looks for work of others, and where (policy/steal.cc). Times are in ticks.
 struct Thief {
     uint32_t random = 1;
     uint64_t stoleAt = 0;
@@ -95,13 +95,13 @@ struct alignas(kLineBytes) Worker {
     Fiber *current = nullptr;
     Fiber *left = nullptr;  // the fiber that was left, and where it goes
     Destination destination = Destination::None;
-    Chunk *claim = nullptr;  // the chunks that it runs, innermost first (policy/claim.h)
+    Chunk *claim = nullptr;  // the chunks that it runs, innermost first (submit/claim.h)
     Finished finished;
     HandOver handOver;
     Filter filter;
     Fairness fair;
     Thief thief;
-    uint32_t holds = 0;  // levels: its own deques of the others are empty
+    uint32_t holds = 0;  // levels whose own deque may hold entries
     NodeQueue pinned[kPriorities];
     uint64_t floatingPoint = 0;            // the thread's control words, with which tasks begin
     bool mustNotSubmit = false;            // a hook runs where the worker may be between two tasks

@@ -3,8 +3,8 @@
 //
 // Whenever a worker leaves a fiber, its claim is empty (ReleaseClaims). So if a chunk is still in
 // the claim when one of its tasks returns, the worker has never left the fiber, and the chunk
-// belongs to it. Otherwise others own the chunk. Only the innermost chunk can have finished tasks
-// that are not counted (Settle).
+// belongs to it. Otherwise it was freed or put back, and may be in use elsewhere. Only the
+// innermost chunk can have finished tasks that are not counted (Settle).
 #pragma once
 
 #include "scheduler/state/scheduler.h"

@@ -8,7 +8,7 @@
 
 namespace weft::internal {
 
-bool RaiseNow(Scheduler &scheduler, Worker *, Counter &counter, uint32_t n) noexcept {
+bool RaiseNow(Scheduler &scheduler, Counter &counter, uint32_t n) noexcept {
     switch (scheduler.counters.Add(CounterAccess::Word(counter), n)) {
         case CounterResult::Ok:
             return true;

@@ -1,5 +1,5 @@
-// Raises and lowers counters. Finished tasks are not counted off at once while their worker goes on
-// with tasks of the same counter.
+// Raises and lowers counters. While a worker runs tasks of one counter one after the other, it
+// lowers this counter once for several of them.
 #pragma once
 
 #include "platform/compiler.h"
@@ -7,10 +7,10 @@
 
 namespace weft::internal {
 
-/// Raises the counter by `n`. Finished tasks that this worker has not counted off yet are set off
-/// against new ones. Returns false, after a report, if the counter refuses that. `worker`: the
-/// caller's, or null.
-bool RaiseNow(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n) noexcept;
+/// Raises the counter by `n`. Returns false, after a report, if the counter refuses that.
+bool RaiseNow(Scheduler &scheduler, Counter &counter, uint32_t n) noexcept;
+/// The same, but first sets `n` off against the worker's finished tasks of this counter. `worker`:
+/// the caller's, or null.
 inline bool Raise(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n) noexcept {
     if (worker != nullptr && worker->finished.counter == &counter) {
         const uint32_t both = n < worker->finished.tasks ? n : worker->finished.tasks;
@@ -18,18 +18,18 @@ inline bool Raise(Scheduler &scheduler, Worker *worker, Counter &counter, uint32
         n -= both;
         if (n == 0) return true;
     }
-    return RaiseNow(scheduler, worker, counter, n);
+    return RaiseNow(scheduler, counter, n);
 }
 
 /// Lowers the counter by `n`, and makes its waiters ready. Returns false, after a report, if the
 /// counter refuses that.
 bool Lower(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n) noexcept;
 
-/// Counts the finished tasks of the innermost chunk of the claim. `running`: 1 if one of its tasks
-/// has begun and not finished, else 0.
+/// Moves the finished tasks of the innermost chunk to Worker::finished. `running`: 1 if one of its
+/// tasks has begun and not finished, else 0.
 void Settle(Worker &worker, uint32_t running) noexcept;
 
-/// Counts off all finished tasks.
+/// Lowers the counter of all finished tasks.
 void FlushNow(Worker &worker) noexcept;
 inline void Flush(Worker &worker) noexcept {
     if (worker.claim != nullptr || worker.finished.tasks != 0) FlushNow(worker);

@@ -85,7 +85,7 @@ void Enqueue(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *t
 // `bound` once more after it has run tasks.
 bool Bind(Scheduler &scheduler, const Worker *caller, Worker &target, uint32_t count) noexcept {
     if (!scheduler.IsAttachedSlot(target.index)) return true;
-    RaiseNow(scheduler, nullptr, target.bound, count);
+    RaiseNow(scheduler, target.bound, count);
     // This is a read-modify-write, like the exchange in Detach that refuses further tasks. Of the
     // two, either this one is later and reads 0; or the exchange is later, and then Detach sees the
     // raised counter. acquire and release for that.
@@ -112,12 +112,14 @@ bool Submit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *ta
         if (isPinned) Unbind(scheduler, worker, scheduler.workers[options.worker], count);
         return false;
     }
+    // relaxed, both: the publication orders it. So a thread that counts one of these tasks as ended
+    // counts it as submitted, too.
     if (worker != nullptr)
         AddTo(worker->submitted, count, kRelaxed);
     else
         scheduler.submittedOutside.fetch_add(count, kRelaxed);
-    Enqueue(scheduler, worker, count, tasks, {counter, options.name, false},
-            LevelOf(worker, options), options.worker);
+    Enqueue(scheduler, worker, count, tasks, {counter, options.name}, LevelOf(worker, options),
+            options.worker);
     return true;
 }
 

@@ -20,23 +20,23 @@ inline Level LevelOf(const Worker *worker, const TaskOptions &options) noexcept 
 bool Submit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
             Counter *counter, const TaskOptions &options) noexcept;
 
-/// Bind: `count` pinned tasks begin, or waits that must end on this worker. Unbind: some of them
-/// are over. An attached thread detaches only when none is left. Bind returns false if the thread
-/// is not attached, or is detaching. For other workers it does nothing.
-bool Bind(Scheduler &scheduler, const Worker *caller, Worker &target, uint32_t count) noexcept;
-void Unbind(Scheduler &scheduler, Worker *caller, Worker &target, uint32_t count) noexcept;
-
-/// The same without a counter to raise: the caller has done so, and has counted the tasks as
-/// submitted.
+/// Makes tasks visible. The caller has raised their counter, and counted them as submitted.
 void Enqueue(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
              const TasksOf &of, Level level, uint32_t onWorker) noexcept;
+
+/// Bind: call it before pinned tasks are submitted, or waits begin that must end on this worker.
+/// Unbind: some of them are over. An attached thread detaches only when none is left. Bind returns
+/// false if the thread is not attached, or if it is detaching and is not the caller. For a worker
+/// that is no attached thread it does nothing, and returns true.
+bool Bind(Scheduler &scheduler, const Worker *caller, Worker &target, uint32_t count) noexcept;
+void Unbind(Scheduler &scheduler, Worker *caller, Worker &target, uint32_t count) noexcept;
 
 /// Submits one task that is not pinned.
 WEFT_FORCEINLINE void SubmitOne(Worker &worker, const Task &task, Counter *counter,
                                 const TaskOptions &options) noexcept {
     if (counter != nullptr && !Raise(*worker.scheduler, &worker, *counter, 1)) return;
     AddTo(worker.submitted, 1, kRelaxed);
-    PushEntry(worker, LevelOf(&worker, options), Entry::Of(task, {counter, options.name, false}));
+    PushEntry(worker, LevelOf(&worker, options), Entry::Of(task, {counter, options.name}));
 }
 
 }  // namespace weft::internal

@@ -16,8 +16,9 @@ bool WakeAt(Scheduler &scheduler, const Worker *by, uint32_t index) noexcept;
 /// Wakes all sleepers.
 void WakeAll(Scheduler &scheduler, const Worker *by) noexcept;
 
-/// Call it after `entries` entries of the level were published. Wakes at most two sleepers. Each of
-/// them wakes two more when it finds work (WakeMore).
+/// Call it after `entries` entries of the level were published. Wakes up to two plain sleepers if
+/// no plain worker searches, and up to two choosy ones. The last searcher that finds work wakes
+/// more.
 void Published(Scheduler &scheduler, const Worker *by, Level level, uint32_t entries) noexcept;
 
 /// Call it when a worker has found work and was the last searcher.

@@ -64,7 +64,7 @@ bool Block(EntryGate::Visit &visit, Scheduler &scheduler, Counter &counter, uint
 
 // seq_cst: before the caller leaves the gate, see EntryGate::Close.
 void BecomeGuest(Scheduler &scheduler) noexcept {
-    RaiseNow(scheduler, nullptr, scheduler.guestsLeft, 1);
+    RaiseNow(scheduler, scheduler.guestsLeft, 1);
     scheduler.guests.fetch_add(1, kSeqCst);
 }
 

@@ -48,12 +48,6 @@ bool PopOf(Worker &worker, const Counter &counter, Entry &entry) noexcept {
     return false;
 }
 
-// Counts off what has run inline, and what the worker has not counted off before.
-void CountOff(Worker &worker, Counter &counter, uint32_t ran) noexcept {
-    if (ran != 0) Ran(worker, &counter, ran);
-    Flush(worker);
-}
-
 // Runs tasks of the counter on the waiter's stack, while they are the newest of the worker and
 // nothing else is due. Returns how many have finished that are not counted. kPrivate: nobody else
 // waits for the counter. Otherwise each task is counted at once: if the fiber is left meanwhile,
@@ -122,9 +116,8 @@ bool SuspendUntil(Fiber &self, const WaitFor &what) noexcept {
 
 bool WaitHere(Fiber &self, const WaitFor &what) noexcept {
     // A task that waits on this stack would keep a timed wait beyond its deadline.
-    if (what.value == 0 && what.deadline == Timers::kNever) {
+    if (what.value == 0 && what.deadline == Timers::kNever)
         RunInline<false>(self, what.counter, ~0u);
-    }
     Flush(*self.worker);
     if (IsReached(what.counter, what.value)) {
         PointAfterWait(self);
@@ -200,8 +193,8 @@ void SubmitAndWait(Worker &worker, uint32_t count, const Task *tasks,
         return;
     }
     const Level level = LevelOf(&worker, options);
-    const TasksOf of{&counter, options.name, false};
-    RaiseNow(scheduler, &worker, counter, count);
+    const TasksOf of{&counter, options.name};
+    RaiseNow(scheduler, counter, count);
     AddTo(worker.submitted, count, kRelaxed);
     if (count == 2)
         PushEntry(worker, level, Entry::Of(tasks[1], of));
@@ -218,7 +211,8 @@ void SubmitAndWait(Worker &worker, uint32_t count, const Task *tasks,
         AddTo(now.ended, count, kRelease);
         return PointAfterWait(self);
     }
-    CountOff(now, counter, ran);
+    Ran(now, &counter, ran);
+    Flush(now);
     if (!IsReached(counter, 0)) SuspendUntil(self, {counter});
 }
 

@@ -1,4 +1,5 @@
-// Waits of tasks. A wait first runs tasks of its counter inline, then leaves the fiber.
+// Waits of tasks. A wait for zero without a deadline first runs tasks of its counter inline. Then
+// the fiber is left.
 #pragma once
 
 #include "scheduler/state/scheduler.h"
@@ -23,8 +24,8 @@ struct WaitFor {
 /// Waits on the calling task's fiber. Returns false at the deadline.
 bool Wait(Worker &worker, const WaitFor &what) noexcept;
 
-/// Submits tasks and waits for them. The counter is this call's own: if no other worker has taken
-/// one of the tasks, it is never lowered.
+/// Submits tasks and waits for them. If this call has run each of them inline, one by one, it never
+/// lowers their counter, which is its own.
 void SubmitAndWait(Worker &worker, uint32_t count, const Task *tasks,
                    const TaskOptions &options) noexcept;
 
