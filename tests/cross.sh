@@ -41,7 +41,7 @@ compare_pictures() { # how programs end there, arguments of frame_loop
 }
 
 run_sample_and_models() { # how programs end there
-    local pictures=(--frames 60 --size 320x200 --workers 2)
+    local pictures=(--frames 20 --size 320x200 --workers 2)
     # shellcheck disable=SC2154
     if [ -n "$full" ]; then
         build Release simulator && run Release "simulator$1" --schedules 3000

@@ -1,4 +1,5 @@
 #include "case_limit.h"
+#include "platform/sanitizers.h"
 #include "support/scheduler_run.h"
 
 #include <cstdint>
@@ -11,7 +12,7 @@ using namespace weft;
 namespace {
 
 // AddressSanitizer makes the frames of functions several times as large.
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(WEFT_ASAN)
 constexpr uint32_t kDepth = 500;
 #else
 constexpr uint32_t kDepth = 5000;

@@ -93,12 +93,13 @@ TEST_CASE("SharedMutex: all readers before the next writer continue together",
     test::OneThread one;
     REQUIRE(one.IsFit());
     SharedMutex mutex(one.Scheduler());
-    uint32_t inside = 0, most = 0, wrote = 0, beside = 0;
+    uint32_t inside = 0, most = 0, read = 0, wrote = 0, beside = 0;
     auto reader = [&](TaskScheduler *scheduler) {
         const std::shared_lock<SharedMutex> lock(mutex);
         most = std::max(most, ++inside);
         for (int i = 0; i < 8; ++i) scheduler->Yield();
         --inside;
+        ++read;
     };
     auto writer = [&](TaskScheduler *) {
         const std::lock_guard<SharedMutex> lock(mutex);
@@ -112,6 +113,7 @@ TEST_CASE("SharedMutex: all readers before the next writer continue together",
     mutex.unlock();
     CHECK(test::YieldUntil(one.Scheduler(), [&] { return wrote == 1; }));
     CHECK(most == 3);
+    CHECK(test::YieldUntil(one.Scheduler(), [&] { return read == 4; }));
     CHECK(beside == 0);
 }
 
