@@ -104,8 +104,8 @@ quick() {
     all || return
     step run "" Release short_tests
     step run "" Tsan short_tests
-    step run "" Release simulate 200
-    step run "" Release simulate --weak 60  # where a load may give an older value
+    step run "" Release simulate 150
+    step run "" Release simulate --weak 40  # where a load may give an older value
 }
 
 more() {
@@ -114,9 +114,9 @@ more() {
     # The numbers of atomic operations and cache line transfers of a task must not change unnoticed.
     step run "" Release machine counts --check bench/machine/counts.csv
     step run "" Release machine bounds  # wake-ups and efficiency on many virtual cores
-    step run "" Release machine check-what-if bench/frame/{aaa,indie,spiky}.frame
-    step run "" Release simulate 300 201  # after those of the quick form
-    step run "" Release simulate --weak 60 61
+    step run "" Release machine check-what-if bench/frame/spiky.frame
+    step run "" Release simulate 250 151  # after those of the quick form
+    step run "" Release simulate --weak 60 41
     step run "" Release readme/run      # its blocks of code compile
     step run "" Release readme/coming_from  # the calls in these tables compile
     step run "" Debug short_tests

@@ -15,6 +15,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -725,6 +727,23 @@ TEST_CASE("report DestroyedInUse: the descriptors of a ring are closed and threa
     }
 }
 
+namespace {
+
+// Returns true if all other threads of the process sleep in the system.
+bool OthersSleep() {
+    for (const auto &entry : std::filesystem::directory_iterator("/proc/self/task")) {
+        if (entry.path().filename() == std::to_string(gettid())) continue;
+        std::ifstream file(entry.path() / "stat");
+        std::string line;
+        std::getline(file, line);
+        const size_t name = line.rfind(')');
+        if (name == std::string::npos || line.compare(name, 3, ") S") != 0) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
 TEST_CASE("io: an idle ring whose descriptors are closed can be destroyed", "[io]") {
     const test::ChildResult child = test::RunInChild([&] {
         test::EndAfter(20);
@@ -734,7 +753,7 @@ TEST_CASE("io: an idle ring whose descriptors are closed can be destroyed", "[io
         {
             AsyncIo io(runner.scheduler, Using(true));
             if (!io.UsesRing()) _exit(0);
-            test::Linger(2000);  // its thread sleeps
+            while (!OthersSleep()) test::Linger(100);
             close(least);
             close(least + 1);
         }

@@ -67,10 +67,7 @@ NEITHER = ["source/platform/"]
 SAMPLE = [
     ("source/containers/work_stealing_deque.h", "PopIf", "m_bottom.exchange(bottom, kSeqCst)"),
     ("source/containers/push_list.h", "TakeAll", "m_head.exchange(nullptr, kAcquire)"),
-    ("source/core/counter_waiting.h", "TryDecrement", "kAcqRel, kRelaxed)"),
     ("source/core/idle_set.h", "Wanted", "m_state.load(kSeqCst)"),
-    ("source/core/fiber_pool.cpp", "AnyCached", "load(kSeqCst)"),
-    ("source/scheduler/state/entry_gate.h", "NobodyInside", "stripe.inside.load(kSeqCst)"),
 ]
 
 

@@ -1,4 +1,5 @@
 // What a thread does while it waits.
+#include "platform/compiler.h"
 #include "support/scheduler_run.h"
 #include "support/spin.h"
 #include "support/threads.h"
@@ -16,12 +17,20 @@ using namespace weft;
 
 namespace {
 
+// The calling thread. The compiler takes the result of std::this_thread::get_id for constant in a
+// function, but a task may change its thread in each wait.
+WEFT_NOINLINE std::thread::id ThisThread() {
+    const std::atomic<std::thread::id> id(std::this_thread::get_id());
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    return id.load();
+}
+
 // Tasks that record whether they ran on the waiting thread.
 struct Seen {
     explicit Seen(std::thread::id thread) : waiting(thread) {}
     void Note() {
         ran.fetch_add(1);
-        if (std::this_thread::get_id() == waiting) onWaiting.fetch_add(1);
+        if (ThisThread() == waiting) onWaiting.fetch_add(1);
     }
     const std::thread::id waiting;
     std::atomic<uint32_t> ran{0}, onWaiting{0};
@@ -46,7 +55,7 @@ TEST_CASE("Meanwhile::Nothing: the waiting thread runs no task, and continues af
         runner.Run([&](TaskScheduler &scheduler) {
             Counter pinnedDone;
             for (uint32_t i = 0; i < 10; ++i) {
-                const std::thread::id thread = std::this_thread::get_id();
+                const std::thread::id thread = ThisThread();
                 const uint32_t worker = scheduler.CurrentWorker();
                 Seen seen(thread);
                 test::Batch pinned(1, [&](TaskScheduler &, uint32_t) { pinnedRan.fetch_add(1); });
@@ -63,7 +72,7 @@ TEST_CASE("Meanwhile::Nothing: the waiting thread runs no task, and continues af
                 waits += seen.ran.load() == 40 ? 1 : 0;
                 CHECK(seen.onWaiting.load() == 0);
                 CHECK(pinnedRan.load() == before);
-                CHECK(std::this_thread::get_id() == thread);
+                CHECK(ThisThread() == thread);
                 scheduler.WaitForCounter(&pinnedDone);
                 CHECK(pinnedRan.load() == before + 1);
             }
@@ -172,7 +181,7 @@ TEST_CASE("Meanwhile: waits of attached and external threads", "[meanwhile][atta
         INFO(attached);
         std::thread host([&] {
             if (attached) CHECK(runner.scheduler.AttachThread() == Status::Ok);
-            Seen seen(std::this_thread::get_id());
+            Seen seen(ThisThread());
             test::Batch batch(50, [&](TaskScheduler &, uint32_t) { seen.Note(); });
             Counter counter;
             runner.scheduler.AddTasks(batch.Count(), batch.Tasks(), &counter);

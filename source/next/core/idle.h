@@ -105,6 +105,7 @@ public:
         const uint64_t state = m_state.load(kSeqCst);
         return AnyChoosy(state) || PlainWanted(state);
     }
+    bool AnySleeper() const noexcept { return m_state.load(kSeqCst) >= kSleeper; }
     bool AnyPlainSleeper() const noexcept { return Sleepers(m_state.load(kSeqCst)) != 0; }
     bool AnyChoosy() const noexcept { return AnyChoosy(m_state.load(kSeqCst)); }
     /// Returns true if some worker searches. A hint: relaxed.

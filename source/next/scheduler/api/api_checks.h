@@ -8,6 +8,8 @@
 #include "scheduler/state/external_call.h"
 #include "scheduler/state/reporting.h"
 #include "scheduler/state/scheduler.h"
+#include "scheduler/wait/wait_any.h"
+#include "weft/deferred.h"
 
 #include <algorithm>
 
@@ -141,6 +143,16 @@ inline bool MaySubmit(const Worker *worker, const char *call) noexcept {
     return false;
 }
 
+// Returns false, after a report, in a hook and in onReport. The current task may be in a wait
+// there; then Fiber::CounterOfTask is the counter that it waits for.
+inline bool MayAddChildren(const Worker *worker, const char *call) noexcept {
+    if (WEFT_LIKELY(!worker->inHook)) return true;
+    ReportMistake(worker->scheduler->options, ReportCode::InHook,
+                  "Call it from a task; a hook may call AddTasks.",
+                  "%s was called by a hook or by onReport", call);
+    return false;
+}
+
 // Returns a number n such that the tasks before tasks[n] all have a function. If some task has
 // none, the first such task is one of the next four. Checks four tasks in each step, which takes
 // less time than one task in each step.
@@ -167,11 +179,58 @@ inline bool IsOfNoGroup(const Scheduler &scheduler, const TaskOptions &taskOptio
     return WEFT_LIKELY(taskOptions.taskGroup == nullptr) || ReportGroup(scheduler, call);
 }
 
+/// Returns false, after a report, if a bit of `groups` stands for no group of the options.
+inline bool AreGroups(const SchedulerOptions &options, uint8_t groups, const char *call) noexcept {
+    const uint32_t all = (1u << std::max(options.groupCount, 1u)) - 1;
+    if ((groups & ~all) == 0) return true;
+    ReportMistake(options, ReportCode::BadOption,
+                  "Name groups of SchedulerOptions::groups: bit i for groups[i].",
+                  "%s: the groups are %#x, and there are %u", call, groups,
+                  std::max(options.groupCount, 1u));
+    return false;
+}
+
+// Reports that the options name both a worker and groups. Returns false.
+inline bool ReportWorkerAndGroups(const SchedulerOptions &options, const char *call) noexcept {
+    ReportMistake(options, ReportCode::BadOption, "Name either a worker or groups.",
+                  "%s: TaskOptions::worker and ::groups are both given", call);
+    return false;
+}
+
+// Checks TaskOptions::groups if it is not 0. Returns false after a report.
+WEFT_NOINLINE inline bool MayNameGroups(Scheduler &scheduler, const TaskOptions &taskOptions,
+                                        const char *call) noexcept {
+    if (!AreGroups(scheduler.options, taskOptions.groups, call)) return false;
+    if (taskOptions.worker != kAnyWorker) return ReportWorkerAndGroups(scheduler.options, call);
+    if ((taskOptions.groups & (taskOptions.groups - 1)) == 0) return true;
+    ReportMistake(scheduler.options, ReportCode::BadOption, "Name one group, or none.",
+                  "%s: TaskOptions::groups names several groups", call);
+    return false;
+}
+
+// Checks the groups of Run's main task, which begins on worker 0. Returns false after a report.
+inline bool IsMainGroup(const SchedulerOptions &options, const TaskOptions &taskOptions) noexcept {
+    if (taskOptions.taskGroup != nullptr) {
+        ReportMistake(options, ReportCode::BadOption, "Name no group for the main task.",
+                      "Run: the main task cannot belong to a TaskGroup");
+        return false;
+    }
+    if (taskOptions.groups == 0) return true;
+    if (!AreGroups(options, taskOptions.groups, "Run")) return false;
+    if (taskOptions.worker != kAnyWorker) return ReportWorkerAndGroups(options, "Run");
+    if ((taskOptions.groups & 1) != 0) return true;
+    ReportMistake(options, ReportCode::BadOption, "Name the first group among others, or none.",
+                  "Run: the main task begins on worker 0, which is not in its groups");
+    return false;
+}
+
 // Returns false, after a report, if an option is wrong or a task has no function.
 inline bool AreTasks(Scheduler &scheduler, uint32_t count, const Task *tasks,
                      const TaskOptions &taskOptions, const char *call) noexcept {
     if (!AreOptions(scheduler.options, taskOptions, call) ||
         !IsWorker(scheduler, taskOptions, call))
+        return false;
+    if (WEFT_UNLIKELY(taskOptions.groups != 0) && !MayNameGroups(scheduler, taskOptions, call))
         return false;
     for (uint32_t i = count >= 16 && tasks != nullptr ? WithFunction(count, tasks) : 0; i < count;
          ++i) {
@@ -204,6 +263,36 @@ inline bool AreCounters(const TaskScheduler &taskScheduler, uint32_t count,
         if (!IsCounter(taskScheduler, counters[i], call)) return false;
     }
     return true;
+}
+
+// Returns false, after a report, if a counter that `count` tasks are to follow is null, or if the
+// tasks would wait for themselves because `counter` is one of them.
+inline bool AreTargets(const TaskScheduler &taskScheduler, uint32_t afterCount,
+                       const CounterTarget *after, uint32_t count, const Counter *counter,
+                       const char *call) noexcept {
+    if (afterCount != 0 && after == nullptr) return IsCounter(taskScheduler, nullptr, call);
+    for (uint32_t i = 0; i < afterCount; ++i) {
+        if (!IsCounter(taskScheduler, after[i].counter, call)) return false;
+        if (after[i].counter != counter || after[i].value >= count) continue;
+        ReportMistake(EntryGate::OptionsOf(taskScheduler), ReportCode::BadOption,
+                      "Give a value of at least the number of tasks, or let another counter count "
+                      "the tasks.",
+                      "%s: the tasks (%u) would wait for themselves, because the counter that they "
+                      "follow counts them as well",
+                      call, count);
+        return false;
+    }
+    return true;
+}
+
+// Returns false, after a report, if a counter is null or the number of counters is out of range.
+inline bool MayWaitForAny(const TaskScheduler &taskScheduler, uint32_t count,
+                          Counter *const *counters, const char *call) noexcept {
+    if (!AreCounters(taskScheduler, count, counters, call)) return false;
+    if (count != 0 && count <= kMaxOfAny) return true;
+    ReportMistake(EntryGate::OptionsOf(taskScheduler), ReportCode::BadOption,
+                  "Give 1 to 4,096 counters.", "%s: %u counters", call, count);
+    return false;
 }
 
 }  // namespace weft::internal

@@ -4,6 +4,7 @@
 #include "scheduler/api/api_checks.h"
 #include "scheduler/life/attach.h"
 #include "scheduler/life/lifecycle.h"
+#include "scheduler/life/worker_thread.h"
 #include "scheduler/state/check_options.h"
 #include "scheduler/state/scheduler.h"
 #include "weft/task_scheduler.h"
@@ -82,7 +83,9 @@ Status TaskScheduler::Run(TaskFunction main, void *arg, const TaskOptions &optio
     }
     const Status status = CheckOptions(EntryGate::OptionsOf(*this), 1);
     if (status != Status::Ok) return status;
-    if (!AreOptions(EntryGate::OptionsOf(*this), options, "Run")) return Status::BadOption;
+    if (!AreOptions(EntryGate::OptionsOf(*this), options, "Run") ||
+        !IsMainGroup(EntryGate::OptionsOf(*this), options))
+        return Status::BadOption;
     if (options.worker != kAnyWorker && options.worker != 0) {
         ReportMistake(EntryGate::OptionsOf(*this), ReportCode::BadOption,
                       "Give kAnyWorker, or 0 for the calling thread.",
@@ -113,6 +116,50 @@ Status TaskScheduler::Start() noexcept {
     EntryGate::StateOf(*this).life.store(status == Status::Ok ? Life::Started : Life::Idle,
                                          kRelease);
     return status;
+}
+
+namespace {
+
+// Reports why the calling thread did not get a worker. Returns what RunWorker returns.
+Status ReportNotTaken(const TaskScheduler &taskScheduler, const Taken &taken,
+                      uint32_t index) noexcept {
+    const SchedulerOptions &options = EntryGate::OptionsOf(taskScheduler);
+    if (!taken.isRunning) return Status::NotRunning;
+    if (taken.isForked) {
+        ReportForked(options, "RunWorker");
+        return Status::NotRunning;
+    }
+    if (!options.hostThreads) {
+        ReportMistake(options, ReportCode::BadOption, "Set SchedulerOptions::hostThreads.",
+                      "RunWorker: the workers are threads of weft");
+        return Status::BadOption;
+    }
+    if (index >= taken.workers) {
+        ReportMistake(options, ReportCode::BadOption, "Give an index below WorkerCount().",
+                      "RunWorker: the index is %u, and there are %u workers", index, taken.workers);
+        return Status::BadOption;
+    }
+    if (!taken.isEnding) {
+        ReportMistake(options, ReportCode::BadOption, "Let one thread run each worker.",
+                      "RunWorker: another thread runs worker %u", index);
+    }
+    return Status::AlreadyRunning;
+}
+
+}  // namespace
+
+Status TaskScheduler::RunWorker(uint32_t index) noexcept {
+    if (IsRefusedHere(*this, "RunWorker")) return Status::NotRunning;
+    if (IsWorkerOf(*this)) {
+        ReportMistake(EntryGate::OptionsOf(*this), ReportCode::BadOption,
+                      "Call it on a thread of its own for each worker.",
+                      "RunWorker was called by a task or an attached thread");
+        return Status::AlreadyRunning;
+    }
+    const Taken taken = TakeWorker(*this, index);
+    if (taken.worker == nullptr) return ReportNotTaken(*this, taken, index);
+    HostThread(*taken.worker);
+    return Status::Ok;
 }
 
 void TaskScheduler::Stop() noexcept { StopBy(*this, "Stop"); }

@@ -1,14 +1,16 @@
 // The public calls. Each one checks its arguments and then calls a function of submit/ or wait/.
 #include "weft/task_scheduler.h"
-#include "weft/sync/deadline.h"
-#include "weft/time.h"
 
 #include "scheduler/api/by_caller.h"
+#include "scheduler/api/internal_api.h"
 #include "scheduler/state/check_options.h"
+#include "scheduler/state/group_of_tasks.h"
+#include "scheduler/state/groups.h"
 #include "scheduler/submit/claim.h"
 #include "scheduler/submit/ready.h"
 #include "scheduler/submit/submit.h"
 #include "scheduler/wait/external.h"
+#include "scheduler/wait/pump.h"
 #include "scheduler/wait/wait.h"
 #include "scheduler/wait/wait_idle.h"
 
@@ -19,6 +21,7 @@ using namespace internal;
 void TaskScheduler::AddTask(Task task, Counter *counter, const TaskOptions &options) noexcept {
     Worker *worker = WorkerOf(*this);
     const bool plain = task.function != nullptr && options.worker == kAnyWorker &&
+                       options.groups == 0 && options.taskGroup == nullptr &&
                        options.priority <= Priority::Low && options.stack <= StackClass::Large;
     if (WEFT_LIKELY(worker != nullptr && plain && !worker->mustNotSubmit)) {
         SubmitOne(*worker, task, counter, options);
@@ -44,6 +47,24 @@ void TaskScheduler::AddTasks(uint32_t count, const Task *tasks, Counter *counter
         });
 }
 
+void TaskScheduler::AddChildTasks(uint32_t count, const Task *tasks,
+                                  const TaskOptions &options) noexcept {
+    if (count == 0) return;
+    Worker *worker = CallingWorker(*this, "AddChildTasks");
+    if (worker == nullptr) return;
+    if (worker->current->IsThreadStack()) {
+        ReportMistake(worker->scheduler->options, ReportCode::NotAWorker,
+                      "Call it from a task, or call AddTasks.",
+                      "AddChildTasks was called outside of tasks");
+    } else if (MayAddChildren(worker, "AddChildTasks") &&
+               AreTasks(*worker->scheduler, count, tasks, options, "AddChildTasks")) {
+        Counter *const counter = worker->current->CounterOfTask();
+        TaskOptions ofCaller = options;
+        if (ofCaller.taskGroup == nullptr) ofCaller.taskGroup = GroupOf(counter);
+        Submit(*worker->scheduler, worker, count, tasks, counter, ofCaller);
+    }
+}
+
 void TaskScheduler::AddTasksAndWait(uint32_t count, const Task *tasks,
                                     const TaskOptions &options) noexcept {
     if (count == 0) return;
@@ -51,7 +72,8 @@ void TaskScheduler::AddTasksAndWait(uint32_t count, const Task *tasks,
         *this, "AddTasksAndWait", false,
         [&](Worker *worker) {
             const bool valid =
-                AreTasks(*worker->scheduler, count, tasks, options, "AddTasksAndWait");
+                AreTasks(*worker->scheduler, count, tasks, options, "AddTasksAndWait") &&
+                IsOfNoGroup(*worker->scheduler, options, "AddTasksAndWait");
             if (valid) SubmitAndWait(*worker, count, tasks, options);
             return valid;
         },
@@ -94,12 +116,25 @@ void TaskScheduler::WaitForAll(uint32_t count, Counter *const *counters) noexcep
     for (uint32_t i = 0; i < count; ++i) WaitForCounter(counters[i]);
 }
 
+uint32_t TaskScheduler::WaitForAny(uint32_t count, Counter *const *counters) noexcept {
+    if (!MayWaitForAny(*this, count, counters, "WaitForAny")) return count;
+    return WaitByCaller(
+        *this, "WaitForAny", count,
+        [&](Worker *worker) { return WaitAny(*worker, count, counters); },
+        [&](ExternalCall &call) {
+            return WaitAnyExternal(call.visit, *call.running, count, counters);
+        });
+}
+
 bool TaskScheduler::PollCounter(Counter *counter, uint32_t value) noexcept {
     if (!IsCounter(*this, counter, "PollCounter")) return true;
-    if (Worker *const worker = WorkerOf(*this)) {
-        Flush(*worker);
-        if (worker->handOver.next != nullptr) ShowHandOver(*worker);
-    }
+    Worker *const worker = WorkerOf(*this);
+    if (worker == nullptr) return IsReached(*counter, value);
+    Flush(*worker);
+    if (worker->handOver.isQuiet) EndQuiet(*worker);
+    if (IsReached(*counter, value)) return true;
+    // a loop of such calls must end, also with one worker
+    if (!worker->inHook && worker->noSuspend == nullptr) PointAfterWait(*worker->current);
     return IsReached(*counter, value);
 }
 
@@ -130,12 +165,43 @@ void TaskScheduler::DecrementCounter(Counter *counter, uint32_t n) noexcept {
         });
 }
 
+namespace {
+
+// A worker that takes its signal sees the new numbers.
+void SetActive(Scheduler &scheduler, uint32_t count) noexcept {
+    if (count < 1 || count > scheduler.workerCount) {
+        ReportMistake(scheduler.options, ReportCode::BadOption, "Give 1 to WorkerCount().",
+                      "SetActiveWorkers: %u of %u workers", count, scheduler.workerCount);
+        return;
+    }
+    scheduler.activeWorkers.store(count, kSeqCst);
+    ComputeRuns(scheduler);
+    SignalAll(scheduler, WorkerOf(*scheduler.taskScheduler));
+}
+
+void SetLowGroupsTo(Scheduler &scheduler, uint8_t groups) noexcept {
+    scheduler.lowGroups.store(groups, kSeqCst);
+    ComputeRuns(scheduler);
+    SignalAll(scheduler, WorkerOf(*scheduler.taskScheduler));
+}
+
+}  // namespace
+
+void TaskScheduler::SetActiveWorkers(uint32_t count) noexcept {
+    const Caller caller(*this, "SetActiveWorkers");
+    if (caller.Running() != nullptr) SetActive(*caller.Running(), count);
+}
+
+void TaskScheduler::SetLowGroups(uint8_t groups) noexcept {
+    const Caller caller(*this, "SetLowGroups");
+    if (caller.Running() != nullptr &&
+        (groups == 0 || AreGroups(caller.Running()->options, groups, "SetLowGroups")))
+        SetLowGroupsTo(*caller.Running(), groups);
+}
+
 void TaskScheduler::PrepareToBlock() noexcept {
     Worker *worker = WorkerOf(*this);
-    if (worker == nullptr) return;
-    ReleaseClaims(*worker);
-    Flush(*worker);
-    if (worker->handOver.next != nullptr) ShowHandOver(*worker);
+    if (worker != nullptr) internal::PrepareToBlock(*worker);
 }
 
 void TaskScheduler::SetPriority(Priority priority) noexcept {
@@ -161,6 +227,11 @@ void TaskScheduler::WaitIdle() noexcept {
         });
 }
 
+uint32_t TaskScheduler::RunPinnedTasks(uint32_t max) noexcept {
+    Worker *worker = CallingWorker(*this, "RunPinnedTasks");
+    return worker != nullptr && MayWait(worker, "RunPinnedTasks") ? RunPinned(*worker, max) : 0;
+}
+
 void TaskScheduler::Yield() noexcept {
     Worker *worker = CallingWorker(*this, "Yield");
     if (worker != nullptr && MayWait(worker, "Yield")) YieldFiber(*worker);
@@ -181,6 +252,9 @@ uint32_t TaskScheduler::CurrentFiber() const noexcept {
     return worker != nullptr ? worker->current->index : kAnyWorker;
 }
 
+// Tasks have numbers only if they are traced. There is no tracing yet.
+uint64_t TaskScheduler::CurrentTask() const noexcept { return 0; }
+
 uint32_t TaskScheduler::WorkerCount() const noexcept {
     return Query(*this, [&](const Scheduler *running) {
         return running != nullptr ? running->workerCount
@@ -188,62 +262,9 @@ uint32_t TaskScheduler::WorkerCount() const noexcept {
     });
 }
 
-namespace {
-
-uint64_t NanosecondsOf(Clock::time_point time) noexcept {
-    if (time == Clock::time_point::max()) return Timers::kNever;
-    const auto since =
-        std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch());
-    return since.count() > 0 ? static_cast<uint64_t>(since.count()) : 0;
-}
-
-}  // namespace
-
 uint32_t TaskScheduler::MaxConcurrency() const noexcept {
     const uint32_t workers = WorkerCount();
     return workers != 0 ? workers + EntryGate::OptionsOf(*this).maxAttached : 1;
-}
-
-Clock::time_point Now() noexcept {
-    return Clock::time_point(
-        std::chrono::duration_cast<Clock::duration>(std::chrono::nanoseconds(env::Now())));
-}
-
-bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter, Clock::time_point deadline,
-                         uint32_t value) noexcept {
-    return WaitForIt(scheduler, counter, "WaitForCounterUntil", value, NanosecondsOf(deadline),
-                     ResumeOn::AnyWorker, Meanwhile::AnyTask);
-}
-
-bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter, Clock::time_point deadline,
-                         Meanwhile meanwhile, uint32_t value) noexcept {
-    return WaitForIt(scheduler, counter, "WaitForCounterUntil", value, NanosecondsOf(deadline),
-                     ResumeOn::AnyWorker, meanwhile);
-}
-
-bool WaitForCounterFor(TaskScheduler &scheduler, Counter *counter, Clock::duration duration,
-                       uint32_t value) noexcept {
-    return WaitForCounterUntil(scheduler, counter, DeadlineAfter(duration), value);
-}
-
-bool WaitForCounterFor(TaskScheduler &scheduler, Counter *counter, Clock::duration duration,
-                       Meanwhile meanwhile, uint32_t value) noexcept {
-    return WaitForCounterUntil(scheduler, counter, DeadlineAfter(duration), meanwhile, value);
-}
-
-void SleepUntil(TaskScheduler &scheduler, Clock::time_point deadline) noexcept {
-    Worker *worker = WorkerOf(scheduler);
-    if (worker == nullptr) {
-        env::Parker nobody;
-        nobody.ParkUntil(NanosecondsOf(deadline));
-        return;
-    }
-    Counter never(1);
-    if (MayWait(worker, "SleepUntil")) Wait(*worker, {never, 0, NanosecondsOf(deadline)});
-}
-
-void SleepFor(TaskScheduler &scheduler, Clock::duration duration) noexcept {
-    SleepUntil(scheduler, DeadlineAfter(duration));
 }
 
 }  // namespace weft

@@ -10,6 +10,7 @@
 #include "platform/backoff.h"
 #include "platform/floating_point.h"
 #include "scheduler/life/attach.h"
+#include "scheduler/life/worker_thread.h"
 #include "scheduler/policy/fair.h"
 #include "scheduler/policy/places.h"
 #include "scheduler/run/ending.h"
@@ -18,11 +19,14 @@
 #include "scheduler/run/run_work.h"
 #include "scheduler/state/check_options.h"
 #include "scheduler/state/entry_gate.h"
+#include "scheduler/state/groups.h"
 #include "scheduler/state/reporting.h"
 #include "scheduler/submit/submit.h"
 #include "scheduler/wait/external.h"
 #include "scheduler/wait/wait.h"
 #include "scheduler/wait/wait_idle.h"
+
+#include <algorithm>
 
 namespace weft::internal {
 
@@ -66,6 +70,31 @@ Status AcquireStacks(Scheduler &scheduler) noexcept {
 
 constexpr uint64_t kFirstEntries = 256;
 
+// Copies the masks of CPUs, because the host's need not live until the last thread has read its.
+bool CopyMasks(Scheduler &scheduler) noexcept {
+    Affinity &affinity = scheduler.options.affinity;
+    const bool isExplicit = affinity.kind == Affinity::Kind::Explicit;
+    const size_t ofWorkers = isExplicit ? size_t{scheduler.workerCount} * affinity.maskWords : 0;
+    scheduler.maskWords = ofWorkers;
+    for (uint32_t i = 0; i < scheduler.options.groupCount; ++i) {
+        if (scheduler.groups[i].cpus != nullptr)
+            scheduler.maskWords += scheduler.groups[i].cpuWords;
+    }
+    if (scheduler.maskWords == 0) return true;
+    scheduler.masks = scheduler.memory.NewArray<uint64_t>(scheduler.maskWords);
+    if (scheduler.masks == nullptr) return false;
+    uint64_t *end = std::copy_n(affinity.masks, ofWorkers, scheduler.masks);
+    if (isExplicit) affinity.masks = scheduler.masks;
+    for (uint32_t i = 0; i < scheduler.options.groupCount; ++i) {
+        WorkerGroup &group = scheduler.groups[i];
+        if (group.cpus == nullptr) continue;
+        uint64_t *const begin = end;
+        end = std::copy_n(group.cpus, group.cpuWords, begin);
+        group.cpus = begin;
+    }
+    return true;
+}
+
 // Without workers only one thread may be attached.
 void PrepareSlot(Scheduler &scheduler, Worker &worker) noexcept {
     const uint32_t slot = worker.index - scheduler.workerCount;
@@ -88,17 +117,15 @@ bool AcquireWorkers(Scheduler &scheduler) noexcept {
         worker.home = scheduler.forkMark.Place();
         worker.index = i;
         worker.thief.random = i * 2654435761u + 1;
-        worker.filter.runs = kPlainLevels;
-        worker.filter.heeds = Notices::kInjected | Notices::kTimed | Notices::kForValue |
-                              (kPlainLevels & kHighLevels);
-        NoteFilter(worker);
-        for (uint32_t levels = kPlainLevels; levels != 0; levels &= levels - 1) {
+        for (uint32_t levels = LevelsOf(SlotsInUse(scheduler)); levels != 0; levels &= levels - 1) {
             if (!worker.queue[LowestBit(levels)].Acquire(kFirstEntries, 0, scheduler.memory))
                 return false;
         }
         if (scheduler.IsAttachedSlot(i)) PrepareSlot(scheduler, worker);
     }
-    return true;
+    AssignGroups(scheduler);
+    for (uint32_t i = 0; i < scheduler.slotCount; ++i) NoteFilter(scheduler.workers[i]);
+    return CopyMasks(scheduler);
 }
 
 bool AcquireFibers(Scheduler &scheduler) noexcept {
@@ -116,6 +143,8 @@ bool AcquirePools(Scheduler &scheduler) noexcept {
     const Memory memory = scheduler.memory;
     const uint32_t users = scheduler.slotCount;
     return scheduler.singles.Acquire(users, memory) && scheduler.chunks.Acquire(users, memory) &&
+           scheduler.closures.Acquire(users, memory) && scheduler.deferred.Acquire(users, memory) &&
+           scheduler.anyRecords.Acquire(users, memory) &&
            scheduler.threadWaiters.Acquire(memory, 1) &&
            scheduler.counters.Acquire(scheduler.AllFibers(), scheduler.tag.Acquire(), memory, users,
                                       &scheduler.notices);
@@ -141,6 +170,7 @@ void DeleteScheduler(Scheduler &scheduler) noexcept {
     const Memory memory(EntryGate::OptionsOf(*scheduler.taskScheduler).memory);
     memory.DeleteArray(scheduler.fibers, scheduler.AllFibers());
     memory.DeleteArray(scheduler.workers, scheduler.slotCount);
+    memory.DeleteArray(scheduler.masks, scheduler.maskWords);
     memory.DeleteArray(&scheduler, 1);
 }
 
@@ -177,30 +207,16 @@ Scheduler *NewScheduler(TaskScheduler &taskScheduler, Status &status) noexcept {
     return nullptr;
 }
 
-// The loop of a worker's thread.
-void ThreadMain(Worker &worker) noexcept {
-    worker.thread.worker = &worker;
-    worker.thread.context.Adopt();
-    worker.current = &worker.thread;
-    worker.floatingPoint = FloatingPointControl();
-    env::SetThreadSlot(&worker);
-    ThreadLoop(worker);
-    env::SetThreadSlot(nullptr);
-}
-
-void WorkerThread(void *arg) {
-    Worker &worker = *static_cast<Worker *>(arg);
-    SetFloatingPointControl(worker.scheduler->floatingPoint);
-    const SchedulerOptions &options = worker.scheduler->options;
-    if (options.threadName != nullptr) env::NameThread(options.threadName, worker.index);
-    env::SetPreciseSleep();
-    if (options.threadSliceMicroseconds != 0) env::SetSlice(options.threadSliceMicroseconds);
-    ThreadMain(worker);
-}
-
 // Starts the threads of the workers from `first` on. If one does not start, ends those that did.
 bool StartThreads(Scheduler &scheduler, uint32_t first) noexcept {
     uint32_t next = first;
+    if (scheduler.options.hostThreads) {
+        // relaxed: the run has not begun
+        scheduler.absent.store(scheduler.workerCount - first, kRelaxed);
+        for (uint32_t i = 0; i < first; ++i) scheduler.workers[i].hasThread.store(true, kRelaxed);
+        return true;
+    }
+    scheduler.startCpu = scheduler.workerCount <= env::UsableCpus() ? env::CurrentCpu() : -1;
     while (next < scheduler.workerCount &&
            scheduler.workers[next].osThread.Start(WorkerThread, &scheduler.workers[next],
                                                   scheduler.options.threadStackBytes))
@@ -225,6 +241,7 @@ void EndFibers(Scheduler &scheduler) noexcept {
     const auto end = [&](Fiber &fiber) {
         if (fiber.worker == nullptr) return;  // it never ran
         fiber.worker = &scheduler.workers[0];
+        fiber.begins = true;
         scheduler.workers[0].destination = Destination::None;
         SwitchContext(here, fiber.context);
     };
@@ -236,7 +253,11 @@ void EndFibers(Scheduler &scheduler) noexcept {
 
 // Joins the threads of the workers from `first` on, and ends all fibers.
 void JoinThreads(Scheduler &scheduler, uint32_t first) noexcept {
-    for (uint32_t i = first; i < scheduler.workerCount; ++i) scheduler.workers[i].osThread.Join();
+    if (scheduler.options.hostThreads)
+        AwaitHostThreads(scheduler, first);
+    else
+        for (uint32_t i = first; i < scheduler.workerCount; ++i)
+            scheduler.workers[i].osThread.Join();
     WEFT_INVARIANT(scheduler, PendingTasks(scheduler) == 0, "a submitted task runs exactly once");
     EndFibers(scheduler);
 }
@@ -279,7 +300,9 @@ Status RunScheduler(TaskScheduler &taskScheduler, const Task &main,
     if (StartThreads(*scheduler, 1)) {
         // The main task comes last: it may end the run, which closes the gate.
         EntryGate::Open(taskScheduler, scheduler);
+        worker.current = &worker.thread;
         Submit(*scheduler, &worker, 1, &task, nullptr, mainOptions);
+        worker.floatingPoint = FloatingPointControl();
         ThreadMain(worker);
         JoinThreads(*scheduler, 1);
     } else {
@@ -308,6 +331,8 @@ void StopScheduler(TaskScheduler &taskScheduler) noexcept {
     WantEnd(scheduler);
     if (scheduler.workerCount == 0)
         DrainWithoutWorkers(scheduler);
+    else if (scheduler.options.hostThreads)
+        RunAbsentWorkers(scheduler);
     else
         WakeOne(scheduler, nullptr, kPlainLevels);
     JoinThreads(scheduler, 0);

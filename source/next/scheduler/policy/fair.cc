@@ -10,7 +10,6 @@ namespace weft::internal {
 
 namespace {
 
-constexpr uint32_t kMostPicks = 32;   // between two looks
 constexpr uint32_t kFairPicks = 256;  // picks until a fair one
 constexpr uint64_t kFairShare = 5;    // a fair pick is followed by so many times its duration
 constexpr uint64_t kLevelShare = 8;   // a level gets one part in so many
@@ -54,20 +53,21 @@ void StartClock(Worker &worker) noexcept {
     for (uint64_t &late : fair.late) late = std::max(late, fair.lookedAt);
 }
 
-void Look(Worker &worker, uint32_t picks) noexcept {
+void ReadClock(Worker &worker) noexcept {
     Fairness &fair = worker.fair;
     const uint64_t millisecond = worker.scheduler->tuning.millisecond;
     const uint64_t now = env::Ticks(), took = now - fair.lookedAt;
     fair.lookedAt = now;
+    fair.picks += fair.period;
     const uint64_t most = millisecond / 10 / (took / fair.period + 1);
-    fair.budget = fair.period = 1u << HighestBit(std::clamp<uint64_t>(most, 1, kMostPicks));
+    fair.budget = fair.period = std::min(
+        2 * fair.period, 1u << HighestBit(std::clamp<uint64_t>(most, 1, Fairness::kMostPicks)));
     if (fair.wasFair) {
         fair.fairAfter = now + kFairShare * took;
         fair.fairAt = std::max(now + millisecond, fair.fairAfter);
         fair.picks = 0;
         fair.wasFair = false;
     }
-    fair.picks += picks;
     uint64_t &late = fair.late[worker.current->level.index];
     late = std::clamp(late + kLevelShare * took, now - kMostOwed * millisecond,
                       now + kMostOwed * millisecond);

@@ -11,8 +11,9 @@
 //  late level  Each level but the first gets an eighth of a worker's time while it has work. If it
 //              is behind by half a millisecond (`late`), its oldest entry comes next.
 //
-// Inline tasks, and waits that are over already, count as picks (Point). Tasks of a chunk do not:
-// the clock is read at each eighth of them.
+// Inline tasks, tasks of a chunk, and waits that are over already count as picks. The clock is read
+// after as many picks as take about 100 microseconds. This number at most doubles from one look to
+// the next. So after short tasks, no more long ones pass without a look than short ones did.
 #pragma once
 
 #include "platform/compiler.h"
@@ -21,16 +22,20 @@
 namespace weft::internal {
 
 /// Reads the clock, and charges the time since the last look to the level of the running fiber.
-/// Says whether something other than the usual order is due (Fairness::isUrgent). `picks`: picks
-/// since the last look.
-void Look(Worker &worker, uint32_t picks) noexcept;
+/// Says whether something other than the usual order is due (Fairness::isUrgent).
+void ReadClock(Worker &worker) noexcept;
 
 /// The worker begins: the clock starts. Also after it had no work: then it owes nothing.
 void StartClock(Worker &worker) noexcept;
 
+/// Returns true if one task takes so long that the clock is read more often than it could be.
+inline bool IsLong(const Worker &worker) noexcept {
+    return worker.fair.period < Fairness::kMostPicks;
+}
+
 /// Counts a pick. After a number of picks that takes about 100 microseconds, looks at the clock.
 WEFT_FORCEINLINE void CountPick(Worker &worker) noexcept {
-    if (WEFT_UNLIKELY(--worker.fair.budget == 0)) Look(worker, worker.fair.period);
+    if (WEFT_UNLIKELY(--worker.fair.budget == 0)) ReadClock(worker);
 }
 
 /// The next pick is a fair one: the task has yielded.

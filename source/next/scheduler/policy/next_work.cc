@@ -1,6 +1,7 @@
 // Implements next_work.h.
 #include "scheduler/policy/next_work.h"
 
+#include "scheduler/policy/own_tasks.h"
 #include "scheduler/policy/places.h"
 #include "scheduler/submit/claim.h"
 #include "scheduler/submit/finish.h"
@@ -12,30 +13,29 @@ namespace weft::internal {
 
 namespace {
 
-// Continuing the fiber that it has just made ready is what lets a worker hide the next one.
+// Continuing the fiber that it has just made ready is what lets a worker wake nobody for the next
+// one.
 Work Found(Worker &worker, const Work &work) noexcept {
     HandOver &handOver = worker.handOver;
     if (WEFT_UNLIKELY(handOver.last != nullptr)) {
         const bool continues =
             work.entry.TheKind() == Entry::Fiber && &work.entry.TheFiber() == handOver.last;
-        handOver.inARow = continues ? handOver.inARow + 1 : 0;
         handOver.last = nullptr;
+        if (continues) {
+            ++handOver.inARow;
+            handOver.isQuiet = false;
+        } else if (handOver.isQuiet) {
+            EndQuiet(worker);
+        } else {
+            handOver.inARow = 0;
+        }
     }
     return work;
 }
 
-// The fiber that this worker hides comes next, unless something higher waits.
-Work TakeHandOver(Worker &worker) noexcept {
-    const Fiber &fiber = *worker.handOver.next;
-    const uint32_t higher = worker.scheduler->notices.Look() & worker.filter.may & kHighLevels;
-    const bool isHighest = fiber.level.ThePriority() == Priority::High || higher == 0;
-    if (!isHighest || (worker.filter.may & fiber.level.Bit()) == 0) {
-        ShowHandOver(worker);
-        return {};
-    }
-    worker.handOver.last = nullptr;
-    Fiber &next = *std::exchange(worker.handOver.next, nullptr);
-    return {Entry::Of(next), next.level, false};
+Work TakeNext(Worker &worker) noexcept {
+    Fiber &fiber = *std::exchange(worker.comesNext, nullptr);
+    return {Entry::Of(fiber), fiber.level, false};
 }
 
 // The level's work as it lies: pinned to this worker, then its own, then that of others.
@@ -55,22 +55,18 @@ Work TakeUsual(Worker &worker, Level level) noexcept {
 
 Work NextWork(Worker &worker) noexcept {
     Flush(worker);
-    if (worker.fair.budget == 0) Look(worker, worker.fair.period);
+    if (WEFT_UNLIKELY(worker.comesNext != nullptr)) return Found(worker, TakeNext(worker));
+    if (worker.fair.budget == 0) ReadClock(worker);
     TakeArrivals(worker);
+    if (WEFT_UNLIKELY(worker.ownWaits != nullptr)) return Found(worker, PickOwn(worker));
     if (WEFT_UNLIKELY(worker.fair.isUrgent)) {
-        // It waits with the others: otherwise a task that yields again and again would hide it.
-        if (worker.handOver.next != nullptr) ShowHandOver(worker);
         if (const Work work = PickFair(worker)) return Found(worker, work);
     }
-    if (worker.handOver.next != nullptr) {
-        if (const Work work = TakeHandOver(worker)) return work;
-    }
-    for (uint32_t levels = LevelsToLookAt(worker) | worker.filter.pinned; levels != 0;
-         levels &= levels - 1) {
+    for (uint32_t levels = LevelsToLookAt(worker); levels != 0; levels &= levels - 1) {
         if (const Work work = TakeUsual(worker, Level::At(LowestBit(levels))))
             return Found(worker, work);
     }
-    return {};
+    return Found(worker, {});
 }
 
 bool AttendNow(Worker &worker) noexcept {
@@ -84,9 +80,10 @@ bool AttendNow(Worker &worker) noexcept {
     const Priority own = worker.current->level.ThePriority();
     const uint32_t higher = own == Priority::High ? 0 : kHighLevels;
     const uint32_t same = LevelsOf(1, static_cast<uint32_t>(own) + 1);
-    return worker.fair.isUrgent || worker.handOver.next != nullptr ||
-           (seen & worker.filter.may & higher) != 0 || (worker.filter.pinned & same) != 0 ||
-           (seen & Notices::kInjected) != 0 || !worker.inbox.LooksEmpty() ||
+    if (worker.handOver.isQuiet) EndQuiet(worker);
+    return worker.fair.isUrgent || (seen & worker.filter.may & higher) != 0 ||
+           (worker.filter.pinned & same) != 0 || (seen & Notices::kInjected) != 0 ||
+           !worker.inbox.LooksEmpty() ||
            ((seen & Notices::kTimed) != 0 && scheduler.timers.MayBeDue());
 }
 

@@ -34,8 +34,8 @@ bool AttendNow(Worker &worker) noexcept;
 WEFT_FORCEINLINE bool Point(Worker &worker) noexcept {
     CountPick(worker);
     const bool calls = (worker.scheduler->notices.Look() & worker.filter.heeds) != 0 ||
-                       worker.filter.isSpecial || worker.handOver.next != nullptr ||
-                       worker.fair.isUrgent || !worker.inbox.LooksEmpty();
+                       worker.filter.isSpecial || worker.handOver.isQuiet || worker.fair.isUrgent ||
+                       !worker.inbox.LooksEmpty();
     return WEFT_UNLIKELY(calls) && AttendNow(worker);
 }
 

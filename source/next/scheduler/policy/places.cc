@@ -1,6 +1,7 @@
 // Implements places.h.
 #include "scheduler/policy/places.h"
 
+#include "scheduler/submit/deliver.h"
 #include "scheduler/submit/ready.h"
 #include "scheduler/submit/wake.h"
 
@@ -11,11 +12,18 @@ namespace {
 // A flood of deadlines does not keep the worker here.
 constexpr uint32_t kMostDue = 8;
 
+// Returns true for pinned work that a wait does not keep the worker from.
+bool MayGoOn(const Worker &worker, Node &node) noexcept {
+    return node.kind == Node::Kind::Fiber || ScopeThatWants(worker, Entry::Of(node)) != 0;
+}
+
 // A deadline has come before the counter did: then the record is still on the counter, and this
 // thread takes the fiber. Runs under the lock of the timers. So the fiber, which clears its timer
 // after each wait, cannot begin another wait meanwhile.
 bool ClaimTimer(Scheduler &scheduler, const Worker &worker, Timer &timer) noexcept {
-    Fiber &fiber = *static_cast<Fiber *>(timer.owner);
+    Node &owner = *static_cast<Node *>(timer.owner);
+    if (owner.kind == Node::Kind::Deferred) return true;
+    Fiber &fiber = static_cast<Fiber &>(owner);
     fiber.wait.timedOut = scheduler.counters.Remove(CounterAccess::Word(*fiber.wait.counter),
                                                     fiber.index, worker.index);
     return fiber.wait.timedOut;
@@ -27,7 +35,11 @@ void TakeDueTimers(Worker &worker) noexcept {
     for (uint32_t i = 0; i < kMostDue; ++i) {
         Timer *const timer = scheduler.timers.TakeDue(env::Now(), claim);
         if (timer == nullptr) break;
-        MakeReady(scheduler, &worker, *static_cast<Fiber *>(timer->owner));
+        Node &owner = *static_cast<Node *>(timer->owner);
+        if (owner.kind == Node::Kind::Fiber)
+            MakeReady(scheduler, &worker, static_cast<Fiber &>(owner));
+        else
+            Reach(scheduler, &worker, static_cast<Deferred &>(owner), 1);
     }
     const auto any = [&] { return scheduler.timers.Next() != Timers::kNever; };
     if (!any()) scheduler.notices.Hide(Notices::kTimed, any);
@@ -50,13 +62,34 @@ void TakeInjected(Worker &worker) noexcept {
 void TakeMail(Worker &worker) noexcept {
     for (Node *node = worker.inbox.TakeAll(); node != nullptr;) {
         Node *const next = node->next;
+        if (node->kind == Node::Kind::Signal) {
+            worker.isSignalled.store(false, kSeqCst);  // [order] before `runs` is read
+            node = next;
+            continue;
+        }
         worker.pinned[static_cast<uint32_t>(node->level.ThePriority())].PushBack(*node);
         node = next;
     }
+    const uint32_t before = worker.filter.may;
     NoteFilter(worker);
+    if ((before & ~worker.filter.may) != 0) PassOn(worker);
 }
 
 }  // namespace
+
+void PassOn(const Worker &worker) noexcept {
+    const uint32_t leaves = worker.holds & ~worker.filter.may;
+    for (uint32_t levels = leaves | kPlainLevels; levels != 0; levels &= levels - 1)
+        Published(*worker.scheduler, &worker, Level::At(LowestBit(levels)), 2);
+}
+
+uint32_t ScopeThatWants(const Worker &worker, const Entry &entry) noexcept {
+    const Counter *const counter = entry.CounterOfIt();
+    for (const OwnWait *wait = worker.ownWaits; wait != nullptr; wait = wait->next) {
+        if (counter == wait->counter || entry.Scope() == wait->scope) return wait->scope;
+    }
+    return 0;
+}
 
 void TakeArrivals(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
@@ -78,8 +111,8 @@ Work TakeOwn(Worker &worker, Level level) noexcept {
 
 Work TakePinned(Worker &worker, Level level) noexcept {
     if (level.Slot() != 0) return {};
-    const bool may = (worker.filter.may & level.Bit()) != 0;
-    const auto wants = [may](const Node &node) { return may || node.kind == Node::Kind::Fiber; };
+    const bool may = static_cast<uint32_t>(level.ThePriority()) < worker.filter.limit;
+    const auto wants = [&](Node &node) { return may || MayGoOn(worker, node); };
     Node *const node = worker.pinned[static_cast<uint32_t>(level.ThePriority())].TakeIf(wants);
     NoteFilter(worker);
     if (node == nullptr) return {};
@@ -89,15 +122,15 @@ Work TakePinned(Worker &worker, Level level) noexcept {
 Work TakeOldest(Worker &worker, Level level, bool othersFirst) noexcept {
     // A pinned task that yields again and again leaves each second turn to the others.
     const bool pinnedLast = worker.fair.turn % 2 == 0;
+    const bool may = (worker.filter.may & level.Bit()) != 0;
     if (worker.filter.isSpecial && !pinnedLast) {
         if (const Work work = TakePinned(worker, level)) return work;
     }
-    if (othersFirst) {
+    if (may && othersFirst) {
         if (const Work work = Steal(worker, level)) return work;
     }
     Work work{{}, level, false};
-    if ((worker.filter.may & level.Bit()) != 0 && worker.queue[level.index].TakeOldest(work.entry))
-        return work;
+    if (may && worker.queue[level.index].TakeOldest(work.entry)) return work;
     return worker.filter.isSpecial && pinnedLast ? TakePinned(worker, level) : Work{};
 }
 
@@ -128,18 +161,24 @@ void NoteFilter(Worker &worker) noexcept {
     for (uint32_t i = kPriorities; i-- > 0;) {
         if (filter.limits[i] != 0) limit = i;
     }
-    filter.may = filter.runs & LevelsOf((1u << kSlots) - 1, limit);
+    filter.limit = limit;
+    const uint32_t runs = worker.runs.load(kSeqCst);
+    filter.may = runs & LevelsOf((1u << kSlots) - 1, limit);
+    filter.heeds = Notices::kInjected | Notices::kTimed | Notices::kForValue | (runs & kHighLevels);
+    const Level ofNone(Priority::Normal), ofGroup(Priority::Normal, worker.group + 1);
+    filter.home = (runs & ofNone.Bit()) != 0 ? ofNone : ofGroup;
     filter.isChoosy = (filter.may & kPlainLevels) != kPlainLevels;
     filter.pinned = 0;
     for (uint32_t i = 0; i < kPriorities; ++i) {
         const bool mayBegin = i < limit;
-        for (const Node *node = worker.pinned[i].first; node != nullptr; node = node->next) {
-            if (!mayBegin && node->kind == Node::Kind::Chunk) continue;
+        for (Node *node = worker.pinned[i].first; node != nullptr; node = node->next) {
+            if (!mayBegin && !MayGoOn(worker, *node)) continue;
             filter.pinned |= Level(static_cast<Priority>(i)).Bit();
             break;
         }
     }
-    filter.isSpecial = limit != kPriorities || filter.pinned != 0;
+    filter.isSpecial = limit != kPriorities || filter.pinned != 0 ||
+                       (runs & filter.home.Bit()) == 0 || worker.comesNext != nullptr;
 }
 
 }  // namespace weft::internal

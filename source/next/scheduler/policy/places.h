@@ -7,10 +7,15 @@
 
 namespace weft::internal {
 
-/// The levels of which the worker may find work, as a mask. A hint: relaxed. Without pinned work.
+/// The levels of which the worker may find work, as a mask. A hint: relaxed.
 inline uint32_t LevelsToLookAt(const Worker &worker) noexcept {
-    return worker.filter.may & (worker.holds | worker.scheduler->notices.Look() | kUnnoticed);
+    const uint32_t seen = worker.holds | worker.scheduler->notices.Look() | kUnnoticed;
+    return (worker.filter.may & seen) | worker.filter.pinned;
 }
+
+/// Returns the scope of the wait with OwnTasks on this worker that wants the entry, or 0. The entry
+/// may be torn: compares addresses only.
+uint32_t ScopeThatWants(const Worker &worker, const Entry &entry) noexcept;
 
 /// Moves what came from outside to where this worker looks: fibers whose deadline is due, the
 /// inbox, the injector.
@@ -36,6 +41,10 @@ bool AnyOf(const Worker &worker, Level level) noexcept;
 /// Returns true if something waits for this worker anywhere. seq_cst: the last look of a worker
 /// that has announced its sleep.
 bool AnyWork(const Worker &worker) noexcept;
+
+/// Wakes others for what this worker has stopped to run. Call it when its filter has become
+/// narrower.
+void PassOn(const Worker &worker) noexcept;
 
 /// Computes Worker::filter. Call it when the pinned work or the limits of the worker have changed.
 void NoteFilter(Worker &worker) noexcept;

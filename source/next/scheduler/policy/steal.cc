@@ -20,7 +20,7 @@ void NoteLoot(Worker &worker, uint64_t now) noexcept {
                      ? std::min(2 * thief.rest + millisecond / 1000, millisecond / 32)
                      : 0;
     thief.stoleAt = now;
-    thief.leftAlone = nullptr;
+    thief.isPatient = true;
 }
 
 // Takes an eighth of the other entries to the own deque.
@@ -52,7 +52,7 @@ uint32_t FirstVictim(Worker &worker, uint32_t slots) noexcept {
 
 }  // namespace
 
-// A lone fiber is left to its worker at the first look: such fibers often hand over to each other.
+// At the first look lone fibers are left to their workers: they often hand over to each other.
 Work Steal(Worker &worker, Level level) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     const uint32_t slots = scheduler.Slots();
@@ -60,18 +60,16 @@ Work Steal(Worker &worker, Level level) noexcept {
     Thief &thief = worker.thief;
     const uint64_t now = env::Ticks();
     if (now < thief.stoleAt + thief.rest) return {};
+    const bool isPatient = thief.isPatient;
     Work work{{}, level, false};
     uint32_t victim = FirstVictim(worker, slots);
     for (uint32_t i = 0; i < slots; ++i, victim = victim + 1 == slots ? 0 : victim + 1) {
         WorkStealingDeque<Entry> &queue = scheduler.workers[victim].queue[level.index];
         if (victim == worker.index || !queue.IsAcquired() || queue.LooksEmpty()) continue;
         const auto wants = [&](const Entry &entry) {
-            // the entry may be torn: its fiber is compared, and not read
-            if (entry.TheKind() != Entry::Fiber || &entry.TheFiber() == thief.leftAlone ||
-                queue.Size() != 1)
-                return true;
-            thief.leftAlone = &entry.TheFiber();
-            return false;
+            const bool leaves = isPatient && entry.TheKind() == Entry::Fiber && queue.Size() == 1;
+            if (leaves) thief.isPatient = false;
+            return !leaves;
         };
         StealResult result;
         do {

@@ -53,10 +53,8 @@ void RegisterWaiter(Worker &worker, Fiber &fiber) noexcept {
     }
     if (deadline == Timers::kNever) return;
     scheduler.notices.Show(Notices::kTimed);
-    // Some worker has to keep this deadline. One that is about to search does it itself.
-    if (scheduler.timers.Next() == deadline && !worker.current->begins &&
-        scheduler.keeperUntil.load(kSeqCst) > deadline)
-        WakeOne(scheduler, &worker, kAllLevels);
+    // A worker that is about to search keeps it itself.
+    if (!worker.current->begins) KeepDeadline(scheduler, &worker, deadline);
 }
 
 }  // namespace

@@ -31,6 +31,11 @@ void GetUp(Worker &worker) noexcept {
 // once more (k2). All four are seq_cst, so one of them sees the other.
 bool ParkInTime(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
+    // It looks again for what its waits with OwnTasks want (policy/own_tasks.h).
+    if (WEFT_UNLIKELY(worker.ownWaits != nullptr)) {
+        if (!worker.parker.ParkUntil(env::Now() + 1'000'000)) GetUp(worker);
+        return false;
+    }
     uint64_t next = scheduler.timers.Next(), until = scheduler.keeperUntil.load(kSeqCst);
     do {
         if (next >= until) {
@@ -68,21 +73,31 @@ bool MaySearch(const Worker &worker) noexcept {
     }
 }
 
+// The worker's filter has changed while it searches.
+void SearchAs(Worker &worker, bool isChoosy) noexcept {
+    Scheduler &scheduler = *worker.scheduler;
+    if (!isChoosy)
+        scheduler.idle.StartSearching(false);
+    else if (scheduler.idle.StopSearching(false))
+        WakeMore(scheduler, &worker);
+}
+
 }  // namespace
 
 bool FindWork(Worker &worker, Work &work) noexcept {
     Scheduler &scheduler = *worker.scheduler;
-    const bool isChoosy = worker.filter.isChoosy;
+    bool isChoosy = worker.filter.isChoosy;
     const bool spins = scheduler.options.idle == IdlePolicy::Spin;
     scheduler.idle.StartSearching(isChoosy);
     uint64_t since = env::Ticks();
     bool searches = scheduler.options.idle != IdlePolicy::Sleep, wasKeeper = false;
     for (uint32_t pauses = 1; !(work = NextWork(worker));
          pauses = std::min(pauses * 2, kMostPauses)) {
-        if (scheduler.stopping.load(kSeqCst) || (spins && EndRun(scheduler))) {
+        if (scheduler.stopping.load(kSeqCst) || worker.leaves || (spins && EndRun(scheduler))) {
             scheduler.idle.StopSearching(isChoosy);
             return false;
         }
+        if (isChoosy != worker.filter.isChoosy) SearchAs(worker, isChoosy = !isChoosy);
         if (spins && AnswerIdleRequests(scheduler, &worker)) continue;
         if (searches && (spins || env::Ticks() - since < scheduler.tuning.idleSearch)) {
             for (uint32_t i = 0; i < pauses; ++i) env::Pause();
@@ -93,6 +108,7 @@ bool FindWork(Worker &worker, Work &work) noexcept {
         since = env::Ticks();
         pauses = 1;
     }
+    if (isChoosy != worker.filter.isChoosy) SearchAs(worker, isChoosy = !isChoosy);
     StartClock(worker);
     if (scheduler.idle.StopSearching(isChoosy))
         WakeMore(scheduler, &worker);
@@ -106,7 +122,8 @@ bool FindWork(Worker &worker, Work &work) noexcept {
 void ThreadLoop(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     StartClock(worker);
-    while (!scheduler.stopping.load(kSeqCst)) {
+    for (bool isFirst = true; !scheduler.stopping.load(kSeqCst); isFirst = false) {
+        if (worker.leaves && !isFirst) return;
         if (Fiber *const fiber = AcquireFiber(worker)) {
             fiber->begins = true;
             SwitchTo(worker.thread, *fiber, Destination::None);
@@ -119,7 +136,7 @@ void ThreadLoop(Worker &worker) noexcept {
             env::NapThread();
         } else if (work.entry.TheKind() == Entry::Fiber) {
             SwitchTo(worker.thread, work.entry.TheFiber(), Destination::None);
-        } else if (Fiber *const fiber = Rescue(worker, work.entry)) {
+        } else if (Fiber *const fiber = Rescue(worker, work)) {
             SwitchTo(worker.thread, *fiber, Destination::None);
         } else {
             PutBehind(worker, work);

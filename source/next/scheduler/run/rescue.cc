@@ -10,13 +10,15 @@ namespace weft::internal {
 
 namespace {
 
-// Takes a waiter for zero of the counter off its list. Returns null if there is none.
-Fiber *TakeWaiter(Worker &worker, Counter &counter, bool withRoom) noexcept {
+// Takes a waiter for zero of the counter off its list, of the same group as the task. Returns null
+// if there is none.
+Fiber *TakeWaiter(Worker &worker, Counter &counter, uint32_t slot, bool withRoom) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     const auto wants = [&](uint32_t owner, uint32_t target) {
-        if (target != 0 || (owner & kThreadOwner) != 0) return false;
+        if (target != 0 || (owner & kOwnerKind) != 0) return false;
         const Fiber &fiber = scheduler.fibers[owner];
         return fiber.wait.deadline == Timers::kNever && !fiber.IsThreadStack() &&
+               fiber.level.Slot() == slot &&
                (fiber.pinnedTo == kAnyWorker || fiber.pinnedTo == worker.index) &&
                (fiber.wait.hasRoom || !withRoom);
     };
@@ -38,13 +40,13 @@ void WaitAgain(Worker &worker, Fiber &fiber) noexcept {
 // such a fiber, and so on. If the task needs a lock that a fiber further out holds, the two would
 // deadlock on any fiber, because that fiber waits for the task in any case. The counter of a task
 // is alive while this thread holds the task's fiber.
-Fiber *Climb(Worker &worker, Counter *counter) noexcept {
+Fiber *Climb(Worker &worker, Counter *counter, uint32_t slot) noexcept {
     NodeQueue held;
     Fiber *found = nullptr;
     while (counter != nullptr) {
-        found = TakeWaiter(worker, *counter, true);
+        found = TakeWaiter(worker, *counter, slot, true);
         if (found != nullptr) break;
-        Fiber *const full = TakeWaiter(worker, *counter, false);
+        Fiber *const full = TakeWaiter(worker, *counter, slot, false);
         if (full == nullptr) break;
         held.PushBack(*full);
         counter = full->task.counter;  // the waiters for its inline tasks are on the fiber itself
@@ -56,10 +58,9 @@ Fiber *Climb(Worker &worker, Counter *counter) noexcept {
 }  // namespace
 
 // The counter counts the task, so it is alive.
-Fiber *Rescue(Worker &worker, const Entry &entry) noexcept {
-    if (entry.IsEmpty()) return nullptr;
-    Fiber *const fiber = Climb(worker, entry.TheCounter());
-    if (fiber != nullptr) fiber->wait.rescue = entry;
+Fiber *Rescue(Worker &worker, const Work &work) noexcept {
+    Fiber *const fiber = Climb(worker, work.entry.TheCounter(), work.level.Slot());
+    if (fiber != nullptr) fiber->wait.rescue = work;
     return fiber;
 }
 
@@ -81,14 +82,16 @@ Fiber *WithoutFiber(Fiber &self, Destination destination, const Work &work) noex
     if (!work) return &worker.thread;
     FiberWait &wait = self.wait;
     const bool isOwn = destination == Destination::ToWaiting && wait.deadline == Timers::kNever &&
-                       wait.target == 0 && work.entry.TheCounter() == wait.counter;
+                       wait.target == 0 && work.entry.TheCounter() == wait.counter &&
+                       work.level.Slot() == self.level.Slot();
     Fiber *taker;
     if (isOwn && wait.hasRoom)
         taker = &self;
     else  // it is not on the counter's list yet
-        taker = Climb(worker, isOwn ? self.task.counter : work.entry.TheCounter());
+        taker =
+            Climb(worker, isOwn ? self.task.counter : work.entry.TheCounter(), work.level.Slot());
     if (taker != nullptr) {
-        taker->wait.rescue = work.entry;
+        taker->wait.rescue = work;
         return taker;
     }
     PutBehind(worker, work);

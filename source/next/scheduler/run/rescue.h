@@ -6,9 +6,9 @@
 
 namespace weft::internal {
 
-/// Returns a fiber that waits for the task, directly or through other tasks. It has the entry then,
-/// and runs it before it goes on waiting. Returns null if there is none: the entry is the caller's.
-Fiber *Rescue(Worker &worker, const Entry &entry) noexcept;
+/// Returns a fiber that waits for the task, directly or through other tasks. It has the work then,
+/// and runs it before it goes on waiting. Returns null if there is none: the work is the caller's.
+Fiber *Rescue(Worker &worker, const Work &work) noexcept;
 
 /// Sends work that cannot begin now behind all others.
 void PutBehind(Worker &worker, const Work &work) noexcept;

@@ -6,12 +6,13 @@
 #include "scheduler/policy/next_work.h"
 #include "scheduler/run/fiber_switch.h"
 #include "scheduler/run/idle_loop.h"
+#include "scheduler/state/group_of_tasks.h"
 #include "scheduler/state/reporting.h"
 #include "scheduler/submit/claim.h"
 #include "scheduler/submit/finish.h"
 #include "scheduler/submit/submit.h"
+#include "scheduler/submit/wake.h"
 
-#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -19,73 +20,96 @@ namespace weft::internal {
 
 namespace {
 
-constexpr uint32_t kSpell = 8;  // tasks of a chunk between two looks at other things
-
-// Between two tasks of a chunk: gives others a part of it, or the rest if tasks take long. Then the
-// rest never waits for a long task.
-void LookUp(Worker &worker, Chunk &chunk) noexcept {
-    Look(worker, 0);
-    if (worker.fair.period < 32 || worker.fair.isUrgent)
-        ReleaseClaims(worker);
-    else if (worker.scheduler->idle.AnySearcher() && worker.queue[chunk.level.index].LooksEmpty())
-        ShareClaim(worker);
+// A fiber that began without work was expected to keep an earlier deadline (RegisterWaiter).
+void PassOnDeadline(Worker &worker) noexcept {
+    Scheduler &scheduler = *worker.scheduler;
+    if (scheduler.timers.Next() < scheduler.keeperUntil.load(kSeqCst))
+        WakeOne(scheduler, &worker, kAllLevels);
 }
 
 WEFT_FORCEINLINE bool AnyCall(const Worker &worker) noexcept {
-    return WEFT_UNLIKELY(worker.handOver.next != nullptr ||
+    return WEFT_UNLIKELY(worker.handOver.isQuiet ||
                          (worker.scheduler->notices.Look() & worker.filter.heeds) != 0 ||
                          !worker.inbox.LooksEmpty());
 }
 
 }  // namespace
 
-void CallTask(Fiber &self, const Task &task) noexcept {
-    TaskScheduler *const taskScheduler = self.worker->taskScheduler;
+namespace {
+
+// Destroys the task, if it is a closure.
+void SkipTask(const Worker &worker, const Task &task) noexcept {
+    auto &closures = worker.scheduler->closures;
+    if (reinterpret_cast<uintptr_t>(task.arg) % alignof(ClosureBlock) != 0 ||
+        !closures.Contains(task.arg))
+        return;
+    const ClosureBlock *block = static_cast<const ClosureBlock *>(task.arg);
+    if (block->run != task.function) return;
+    task.function(nullptr, task.arg);
+    closures.GiveBack(block->index, CacheOf(&worker));
+}
+
+WEFT_FORCEINLINE void CallOrSkip(const Fiber &self, const Task &task, TaskGroup *group) {
+    if (WEFT_UNLIKELY(group != nullptr) && TaskGroupAccess::Skips(*group))
+        return SkipTask(*self.worker, task);
+    task.function(self.worker->taskScheduler, task.arg);
+}
+
+// Called in the handler of an exception.
+[[maybe_unused]] bool IsKept(TaskGroup *group) noexcept {
+    if (group != nullptr) TaskGroupAccess::Fail(*group, std::current_exception());
+    return group != nullptr;
+}
+
+}  // namespace
+
+void CallTask(Fiber &self, const Task &task, TaskGroup *group) noexcept {
 #if defined(__cpp_exceptions) || defined(_CPPUNWIND)
     try {
-        task.function(taskScheduler, task.arg);
+        CallOrSkip(self, task, group);
     } catch (const std::exception &exception) {
-        ReportThrown(*self.worker->scheduler, exception.what());
+        if (!IsKept(group)) ReportThrown(*self.worker->scheduler, exception.what());
     } catch (...) {
         CheckThreadStays();
-        ReportThrown(*self.worker->scheduler, "not a std::exception");
+        if (!IsKept(group)) ReportThrown(*self.worker->scheduler, "not a std::exception");
     }
 #else
-    task.function(taskScheduler, task.arg);
+    CallOrSkip(self, task, group);
 #endif
 }
 
-// While the chunk is in the claim, the worker has not left this fiber.
+// While the chunk is in the claim, the worker has not left this fiber. If tasks take long, the rest
+// of the chunk goes back to the deque: then it never waits for a long task.
 void RunChunk(Fiber &self, Chunk &chunk) noexcept {
     Counter *const counter = chunk.of.counter;
+    TaskGroup *const group = GroupOf(chunk.of);
     Worker *worker = self.worker;
     BeginChunk(*worker, chunk);
-    uint32_t next = chunk.begin;  // in a register: only this loop changes it meanwhile
-    for (uint32_t look = next;;) {
+    bool isLong = IsLong(*worker);
+    for (uint32_t next = chunk.begin;;) {  // in a register: only this loop changes it meanwhile
         const Task task = chunk.Tasks()[next++];
         chunk.begin = static_cast<uint8_t>(next);
-        if (WEFT_UNLIKELY(next > look)) {
-            if (next != chunk.end) LookUp(*worker, chunk);
-            if (worker->claim == &chunk && next == chunk.end) EndChunk(*worker);
-            if (worker->claim == &chunk) look = std::min<uint32_t>(next + kSpell, chunk.end - 1);
-        }
-        CallTask(self, task);
+        if (WEFT_UNLIKELY(next == chunk.end))
+            EndChunk(*worker);
+        else if (WEFT_UNLIKELY(isLong))
+            ReleaseClaims(*worker);
+        CallTask(self, task, group);
         worker = self.worker;
         if (WEFT_UNLIKELY(worker->claim != &chunk)) return Ran(*worker, counter, 1);
-        if (AnyCall(*worker)) {
-            Settle(*worker, 0);
-            const bool attend = AttendNow(*worker);
-            if (worker->claim != &chunk) return;
-            if (attend) return ReleaseClaims(*worker);
-            look = next;
-        }
+        if (WEFT_LIKELY(--worker->fair.budget != 0 && !AnyCall(*worker))) continue;
+        Settle(*worker, 0);
+        if (worker->fair.budget == 0) ReadClock(*worker);
+        const bool attends = AttendNow(*worker);
+        if (worker->claim != &chunk) return;
+        if (attends) return ReleaseClaims(*worker);
+        isLong = IsLong(*worker);
     }
 }
 
 void RunEntry(Fiber &self, const Entry &entry) noexcept {
     if (entry.TheKind() == Entry::Chunk) return RunChunk(self, entry.TheChunk());
     Counter *const counter = entry.TheCounter();
-    CallTask(self, entry.TheTask());
+    CallTask(self, entry.TheTask(), GroupOf(entry));
     Ran(*self.worker, counter, 1);
 }
 
@@ -95,6 +119,7 @@ void Execute(Fiber &self, const Work &work) noexcept {
     self.level = work.level;
     self.own = work.level.ThePriority();
     self.task = work.entry.What();
+    self.scope = self.task.scope;
     self.pinnedTo = work.isPinned ? self.worker->index : kAnyWorker;
     RunEntry(self, work.entry);
     if (WEFT_UNLIKELY(work.isPinned)) Unbind(*self.worker->scheduler, self.worker, *self.worker, 1);
@@ -112,17 +137,18 @@ FiberContext *FiberMain(void *arg) noexcept {
         Work work;
         if (self.start) {
             work = std::exchange(self.start, {});
+        } else if (WEFT_UNLIKELY(self.begins) && worker.scheduler->ending != nullptr) {
+            return worker.scheduler->ending;
         } else if (NextPlain(worker, work.entry)) {
             work.level = worker.filter.home;
         } else {
             work = NextWork(worker);
             if (!work && !FindWork(worker, work)) {
-                if (worker.scheduler->ending != nullptr) return worker.scheduler->ending;
                 SwitchTo(self, worker.thread, Destination::ToPool);
                 continue;
             }
         }
-        self.begins = false;
+        if (std::exchange(self.begins, false)) PassOnDeadline(worker);
         Execute(self, work);
     }
 }

@@ -6,8 +6,9 @@
 
 namespace weft::internal {
 
-/// Calls the function of a task. Stops an exception that leaves the task, and reports it.
-void CallTask(Fiber &self, const Task &task) noexcept;
+/// Calls the function of a task, unless its group is cancelled. An exception that leaves the task
+/// goes to its group, or is reported. `group`: null if there is none.
+void CallTask(Fiber &self, const Task &task, TaskGroup *group = nullptr) noexcept;
 
 /// Runs a task, or tasks of a chunk, on this fiber. They count as finished then. The rest of the
 /// chunk may run elsewhere.

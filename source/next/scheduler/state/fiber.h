@@ -15,11 +15,12 @@ namespace weft::internal {
 
 struct Worker;
 
-/// The counter of a task that runs inline, on the stack of a fiber that waits for it. Lies on that
-/// stack.
+/// The counter and the name of a task that runs inline, on the stack of a fiber that waits for it.
+/// Lies on that stack.
 struct InlineFrame {
     Counter *counter;
-    const InlineFrame *outer;
+    const char *name;
+    InlineFrame *outer;
 };
 
 /// The wait of a fiber: for what, until when, and how it ended.
@@ -35,7 +36,7 @@ struct FiberWait {
     std::atomic<const Counter *> shown{nullptr};
     std::atomic<const char *> name{nullptr};
     // A task of the counter that found no free fiber. This fiber runs it, and goes on waiting.
-    Entry rescue;
+    Work rescue;
 };
 
 class alignas(kLineBytes) Fiber : public Node {
@@ -46,7 +47,7 @@ public:
     /// A value that differs from the floating-point control words of each processor.
     static constexpr uint64_t kNoControl = ~uint64_t{0};
 
-    Fiber() noexcept : Node(Kind::Fiber) { wait.timer.owner = this; }
+    Fiber() noexcept : Node(Kind::Fiber) { wait.timer.owner = static_cast<Node *>(this); }
     Fiber(const Fiber &) = delete;
     Fiber &operator=(const Fiber &) = delete;
 
@@ -71,17 +72,26 @@ public:
                    : static_cast<size_t>(static_cast<char *>(WEFT_FRAME_ADDRESS()) - m_bottom);
     }
 
+    /// The counter that counts the task which the fiber runs now, or null.
+    Counter *CounterOfTask() const noexcept {
+        return inlined != nullptr ? inlined->counter : task.counter;
+    }
+
+    /// The name of that task, for reports. May be null.
+    const char *&NameOfTask() noexcept { return inlined != nullptr ? inlined->name : task.name; }
+
     uint32_t index = kAnyWorker;
     bool isPrepared = false;
     bool begins = false;  // it was taken from the pool without work, and looks for some
     // The worker that runs the fiber. The code that switches to the fiber sets it. Code on the
     // fiber reads it again after everything that may switch.
     Worker *worker = nullptr;
-    uint32_t pinnedTo = kAnyWorker;        // the only worker that may continue it
-    Priority own = Priority::Normal;       // of its task; Node::level has the effective one
-    TasksOf task;                          // of its outermost task
-    const InlineFrame *inlined = nullptr;  // the innermost inline task
-    Work start;                            // what it runs first when it comes from the pool
+    uint32_t pinnedTo = kAnyWorker;   // the only worker that may continue it
+    Priority own = Priority::Normal;  // of its task; Node::level has the effective one
+    TasksOf task;                     // of its outermost task
+    uint32_t scope = 0;               // what it submits has this one, see policy/own_tasks.h
+    InlineFrame *inlined = nullptr;   // the innermost inline task
+    Work start;                       // what it runs first when it comes from the pool
     FiberWait wait;
     // The control words that the fiber has taken from a worker.
     uint64_t floatingPoint = kNoControl;
@@ -91,6 +101,12 @@ private:
     char *m_bottom = nullptr;
     size_t m_bytes = 0;
 };
+
+inline Entry Entry::Of(internal::Fiber &fiber) noexcept {
+    const TasksOf of{nullptr, nullptr, false, static_cast<uint16_t>(fiber.scope)};
+    return Entry(reinterpret_cast<uint64_t>(&fiber), reinterpret_cast<uint64_t>(fiber.task.counter),
+                 of, Fiber);
+}
 
 inline Entry Entry::Of(Node &node) noexcept {
     return node.kind == Node::Kind::Fiber ? Of(static_cast<internal::Fiber &>(node))

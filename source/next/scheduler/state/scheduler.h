@@ -14,8 +14,10 @@
 #include "platform/env.h"
 #include "platform/memory.h"
 #include "platform/stack_memory.h"
+#include "scheduler/state/deferred.h"
 #include "scheduler/state/fibers.h"
 #include "scheduler/state/worker.h"
+#include "weft/closure.h"
 #include "weft/options.h"
 #include "weft/task_scheduler.h"
 
@@ -23,12 +25,24 @@
 
 namespace weft::internal {
 
-/// Where an external thread sleeps while it waits for a counter. The owner of its wait record is
-/// kThreadOwner + its index in Scheduler::threadWaiters.
+/// Where a closure lies until its task has run it.
+struct alignas(64) ClosureBlock {
+    unsigned char room[kClosureBytes];  // the first member: the task's argument is its address
+    TaskFunction run;                   // the task's function
+    uint32_t index;                     // index in its pool
+};
+static_assert(sizeof(ClosureBlock) == 64 && alignof(ClosureBlock) >= kClosureAlignment,
+              "each block must be one cache line");
+
+/// Where an external thread sleeps while it waits for a counter.
 struct ThreadWaiter {
     env::Parker parker;
 };
-inline constexpr uint32_t kThreadOwner = 1u << 31;
+
+/// The owner of a wait record: the index of a fiber, or one of these bits and the index of a
+/// ThreadWaiter, a Deferred or an AnyRecord in its pool.
+inline constexpr uint32_t kThreadOwner = 1u << 31, kDeferredOwner = 1u << 30, kAnyOwner = 1u << 29;
+inline constexpr uint32_t kOwnerKind = kThreadOwner | kDeferredOwner | kAnyOwner;
 
 /// A call of WaitIdle.
 struct IdleRequest {
@@ -48,11 +62,15 @@ struct Tuning {
 struct Scheduler {
     TaskScheduler *taskScheduler = nullptr;
     SchedulerOptions options;
-    Memory memory;             // with the memory hooks of the options
-    env::ForkMark forkMark;    // holds `taskScheduler`; null in a child process
-    uint32_t workerCount = 0;  // threads of weft, and the caller of Run
-    uint32_t slotCount = 0;    // the workers, and the slots for attached threads
+    Memory memory;                   // with the memory hooks of the options
+    env::ForkMark forkMark;          // holds `taskScheduler`; null in a child process
+    uint32_t workerCount = 0;        // threads of weft, and the caller of Run
+    uint32_t slotCount = 0;          // the workers, and the slots for attached threads
+    WorkerGroup groups[kMaxGroups];  // those of the options
     Tuning tuning;
+    int32_t startCpu = -1;      // the CPU of the thread that began the run, or -1
+    uint64_t *masks = nullptr;  // copies of those of the options
+    size_t maskWords = 0;
     uint64_t floatingPoint = 0;  // the control words with which threads of weft begin
 
     Worker *workers = nullptr;
@@ -64,10 +82,14 @@ struct Scheduler {
     AtomicBitSet freeSlots;     // slots that AttachThread may use
     FreeFibers free;
     SchedulerTag tag;
+    const uint32_t runNumber = NewRunNumber();  // of DeferredHandle
     Counters counters;
     CachedPool<ChunkOf<1>, 20> singles;
     CachedPool<ChunkOf<kChunkTasks>, 20> chunks;
+    CachedPool<ClosureBlock, 20> closures;
     SegmentPool<ThreadWaiter> threadWaiters;
+    CachedPool<Deferred, 16> deferred;
+    CachedPool<AnyRecord, 16> anyRecords;
     Timers timers;
     // The deadline for which a sleeping worker will wake up, see run/idle_loop.cc.
     env::Atomic<uint64_t> keeperUntil{Timers::kNever};
@@ -75,8 +97,10 @@ struct Scheduler {
     alignas(kLineBytes) Notices notices;
     // Workers read the next members between tasks. They are seldom written.
     env::Atomic<uint32_t> slotsInUse{0};  // the largest number so far
-    env::Atomic<bool> stopping{false};    // the run is over: every loop ends
-    env::Atomic<bool> endWanted{false};   // the main task has returned, or Stop was called
+    env::Atomic<uint32_t> lowGroups{0};   // see SchedulerOptions
+    env::Atomic<uint32_t> activeWorkers{0};
+    env::Atomic<bool> stopping{false};   // the run is over: every loop ends
+    env::Atomic<bool> endWanted{false};  // the main task has returned, or Stop was called
     env::Atomic<uint64_t> closesAt{Timers::kNever};  // later calls of external threads are refused
     Idle idle;
 
@@ -87,11 +111,14 @@ struct Scheduler {
     // Attached threads, and external threads that block in a wait. The run does not end before they
     // have left.
     env::Atomic<uint32_t> guests{0};
-    Counter guestsLeft;  // the same number, for a Stop without workers
-    Counter attached;    // number of attached threads
+    Counter guestsLeft;               // the same number, for a Stop without workers
+    Counter attached;                 // number of attached threads
+    env::Atomic<uint32_t> absent{0};  // workers without a thread, see life/worker_thread.h
+    env::Parker hostThreadLeft;       // of the thread that waits for them at the end
     PushList<IdleRequest> idleRequests;
     // Calls of AnswerIdleRequests since one of them began to answer. 0: no thread is answering.
     env::Atomic<uint32_t> answering{0};
+    env::Atomic<uint32_t> scopes{0};    // numbers for waits with OwnTasks
     env::Atomic<uint32_t> reported{0};  // the codes that ReportOnce has reported, as bits
     // Set when all threads have been joined. A fiber that continues then ends at once, and this
     // context continues.

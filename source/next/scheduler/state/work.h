@@ -13,9 +13,10 @@ namespace weft::internal {
 
 class Fiber;
 
-/// What lists across threads are made of: a chunk, or a ready fiber. Base of both.
+/// Base of what lists across threads are made of: chunks, ready fibers, and the signals of workers
+/// (groups.h). Also of the owners of timers: waiting fibers and deferred tasks.
 struct Node {
-    enum class Kind : uint8_t { Chunk, Fiber };
+    enum class Kind : uint8_t { Chunk, Fiber, Deferred, Signal };
     Node(Kind nodeKind) noexcept : kind(nodeKind) {}
     Node *next = nullptr;
     Kind kind;
@@ -26,6 +27,8 @@ struct Node {
 struct TasksOf {
     Counter *counter = nullptr;
     const char *name = nullptr;
+    bool isGroup = false;  // the counter is a TaskGroup
+    uint16_t scope = 0;    // of a wait with OwnTasks, see policy/own_tasks.h
 };
 
 /// One or more tasks of one submission, queued as one item. One thread at a time owns a
@@ -64,9 +67,7 @@ public:
     static Entry Of(internal::Chunk &chunk) noexcept {
         return Entry(reinterpret_cast<uint64_t>(&chunk), 0, chunk.of, Chunk);
     }
-    static Entry Of(internal::Fiber &fiber) noexcept {
-        return Entry(reinterpret_cast<uint64_t>(&fiber), 0, {}, Fiber);
-    }
+    static Entry Of(internal::Fiber &fiber) noexcept;
     static Entry Of(Node &node) noexcept;
 
     bool IsEmpty() const noexcept { return m_counter == 0; }
@@ -81,8 +82,26 @@ public:
         return *reinterpret_cast<internal::Fiber *>(m_what);
     }
     /// The counter of the task or of the chunk's tasks.
-    Counter *TheCounter() const noexcept { return reinterpret_cast<Counter *>(m_counter & ~kKind); }
-    TasksOf What() const noexcept { return {TheCounter(), reinterpret_cast<const char *>(m_name)}; }
+    Counter *TheCounter() const noexcept {
+        return reinterpret_cast<Counter *>(m_counter & ~(kKind | kGroup));
+    }
+    /// Returns true if the counter is a TaskGroup.
+    bool IsOfGroup() const noexcept { return (m_counter & kGroup) != 0; }
+    TasksOf What() const noexcept {
+        return {TheCounter(), reinterpret_cast<const char *>(m_name & kName), IsOfGroup(), Scope()};
+    }
+
+    /// The counter, or that of the fiber's task.
+    const Counter *CounterOfIt() const noexcept {
+        return TheKind() == Fiber ? reinterpret_cast<const Counter *>(m_arg) : TheCounter();
+    }
+    static constexpr uint32_t kMostScopes = 0xffff;
+    uint16_t Scope() const noexcept { return static_cast<uint16_t>(m_name >> kScopeShift); }
+    Entry WithScope(uint32_t scope) const noexcept {
+        Entry entry = *this;
+        entry.m_name = (m_name & kName) | uint64_t{scope} << kScopeShift;
+        return entry;
+    }
 
     Entry() = default;
 
@@ -90,11 +109,14 @@ private:
     Entry(uint64_t what, uint64_t arg, const TasksOf &of, Kind kind) noexcept
         : m_what(what),
           m_arg(arg),
-          m_counter(reinterpret_cast<uint64_t>(of.counter) | kind),
-          m_name(reinterpret_cast<uint64_t>(of.name)) {}
+          m_counter(reinterpret_cast<uint64_t>(of.counter) | kind | (of.isGroup ? kGroup : 0)),
+          m_name(reinterpret_cast<uint64_t>(of.name) | uint64_t{of.scope} << kScopeShift) {}
 
-    static_assert(alignof(Counter) >= 4, "two bits of a counter's address must be free");
-    static constexpr uint64_t kKind = 3;
+    static_assert(alignof(Counter) >= 8, "three bits of a counter's address must be free");
+    static constexpr uint64_t kKind = 3, kGroup = 4;
+    // the addresses of user programs have at most 48 bits
+    static constexpr uint32_t kScopeShift = 48;
+    static constexpr uint64_t kName = (uint64_t{1} << kScopeShift) - 1;
     uint64_t m_what = 0, m_arg = 0, m_counter = 0, m_name = 0;
 };
 

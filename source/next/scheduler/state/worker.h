@@ -36,20 +36,21 @@ struct Finished {
     uint32_t tasks = 0;
 };
 
-/// A fiber that has just become ready, and that this worker probably continues itself. It is not
-/// shown to others: see MakeReady.
+/// A fiber that has just become ready, and that this worker probably continues itself. Then it
+/// wakes nobody for the fiber: see MakeReady.
 struct HandOver {
     static constexpr uint32_t kExpected = 4;  // so many hand-overs in a row predict the next one
 
-    Fiber *next = nullptr;  // hidden from the others
-    Fiber *last = nullptr;  // the latest one that this worker has made ready
-    uint32_t inARow = 0;    // so many times it has continued that one next
+    const Fiber *last = nullptr;  // the latest one that this worker has made ready; compared only
+    uint32_t inARow = 0;          // so many times it has continued that one next
+    bool isQuiet = false;         // nobody was woken for a fiber of `level`
+    Level level;
 };
 
 /// What the worker may run. Masks of levels.
 struct Filter {
-    uint32_t runs = 0;             // the levels of its group, and those without a group
-    uint32_t may = 0;              // of these, what its waits allow
+    uint32_t may = 0;              // of the levels that it runs, what its waits allow
+    uint32_t limit = kPriorities;  // it begins nothing of the priorities from this one on
     uint32_t pinned = 0;           // it holds pinned work of these priorities (at slot 0)
     uint32_t heeds = 0;            // the notices that interrupt it
     Level home{Priority::Normal};  // of its usual tasks
@@ -59,9 +60,18 @@ struct Filter {
     uint32_t limits[kPriorities] = {};
 };
 
+/// A wait with OwnTasks (policy/own_tasks.h).
+struct OwnWait {
+    const Counter *counter = nullptr;
+    uint32_t scope = 0;
+    OwnWait *next = nullptr;
+};
+
 /// When the worker looks at the clock, and what it owes to work that waits for long
 /// (policy/fair.h). Times are in ticks.
 struct Fairness {
+    static constexpr uint32_t kMostPicks = 32;  // between two looks
+
     uint32_t budget = 1;        // picks until the next look
     uint32_t period = 1;        // picks from one look to the next
     uint32_t picks = 0;         // since the last fair pick
@@ -80,8 +90,8 @@ struct Fairness {
 struct Thief {
     uint32_t random = 1;
     uint64_t stoleAt = 0;
-    uint64_t rest = 0;                 // it leaves others alone for so long after `stoleAt`
-    const Fiber *leftAlone = nullptr;  // a lone fiber that it has left to its worker once
+    uint64_t rest = 0;      // it leaves others alone for so long after `stoleAt`
+    bool isPatient = true;  // it leaves lone fibers to their workers once
 };
 
 struct alignas(kLineBytes) Worker {
@@ -92,8 +102,11 @@ struct alignas(kLineBytes) Worker {
     // public call compares it.
     void *const *home = nullptr;
     uint32_t index = 0;
+    uint32_t group = 0;           // of SchedulerOptions::groups
+    bool isFirstOfGroup = false;  // stays active, see TaskScheduler::SetActiveWorkers
     Fiber *current = nullptr;
-    Fiber *left = nullptr;  // the fiber that was left, and where it goes
+    Fiber *comesNext = nullptr;  // it pumps (wait/pump.h): the next one in any case
+    Fiber *left = nullptr;       // the fiber that was left, and where it goes
     Destination destination = Destination::None;
     Chunk *claim = nullptr;  // the chunks that it runs, innermost first (submit/claim.h)
     Finished finished;
@@ -101,17 +114,21 @@ struct alignas(kLineBytes) Worker {
     Filter filter;
     Fairness fair;
     Thief thief;
+    OwnWait *ownWaits = nullptr;  // the waits with OwnTasks on this worker
+    uint64_t digsAt = 0;
     uint32_t holds = 0;  // levels whose own deque may hold entries
     NodeQueue pinned[kPriorities];
-    uint64_t floatingPoint = 0;            // the thread's control words, with which tasks begin
-    bool mustNotSubmit = false;            // a hook runs where the worker may be between two tasks
-    bool inHook = false;                   // a hook or onReport runs: it must not wait
+    uint64_t floatingPoint = 0;  // the thread's control words, with which tasks begin
+    bool leaves = false;         // without work it leaves its thread, see life/worker_thread.h
+    bool mustNotSubmit = false;  // a hook runs where the worker may be between two tasks
+    bool inHook = false;         // a hook or onReport runs: it must not wait
     const NoSuspend *noSuspend = nullptr;  // the innermost scope of the running task, or null
     void *outerSlot = nullptr;             // what env::ThreadSlot() was before
     // Runs no tasks: the thread's own stack; of an attached thread, its reserve stack.
     Fiber thread;
     env::Thread osThread;
-    env::ExitCall exitCall;  // for an attached thread
+    env::ExitCall exitCall;              // for an attached thread
+    env::Atomic<bool> hasThread{false};  // with SchedulerOptions::hostThreads
 
     // Written by the owner, read by all: the numbers of tasks submitted and finished here.
     alignas(kLineBytes) env::Atomic<uint64_t> submitted{0};
@@ -119,8 +136,13 @@ struct alignas(kLineBytes) Worker {
 
     // Shared.
     alignas(kLineBytes) PushList<Node> inbox;  // what only this worker may run
-    env::Atomic<uint32_t> wokenBy{0};          // the index of its waker, plus one. relaxed: a hint
-    env::Atomic<uint32_t> spareFiber{~0u};     // a free fiber, see state/fibers.h
+    // The levels that it may run, apart from limits of its waits (state/groups.h). The signal lies
+    // in the inbox while `isSignalled`.
+    env::Atomic<uint32_t> runs{0};
+    env::Atomic<bool> isSignalled{false};
+    Node signal{Node::Kind::Signal};
+    env::Atomic<uint32_t> wokenBy{0};       // the index of its waker, plus one. relaxed: a hint
+    env::Atomic<uint32_t> spareFiber{~0u};  // a free fiber, see state/fibers.h
     env::Parker parker;
     WorkStealingDeque<Entry> queue[kLevels];
 

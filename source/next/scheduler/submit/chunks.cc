@@ -22,6 +22,14 @@ constexpr uint32_t kIsSingle = 1u << 31;  // in Chunk::index
 
 }  // namespace
 
+// Of many tasks each worker gets some chunks. A worker that runs a chunk shares it when others are
+// hungry.
+uint32_t ChunkSize(const Scheduler &scheduler, uint32_t count) noexcept {
+    const uint32_t workers = scheduler.workerCount;
+    const uint32_t parts = workers <= 1 ? 1 : 8 * workers;
+    return std::clamp(count / parts + 1, 1u, kChunkTasks);
+}
+
 Chunk &TakeChunk(Scheduler &scheduler, const Worker *worker, uint32_t tasks) noexcept {
     const uint32_t user = CacheOf(worker);
     Chunk *chunk = tasks == 1 ? TakeFrom(scheduler.singles, user) : nullptr;

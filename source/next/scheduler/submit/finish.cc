@@ -2,6 +2,7 @@
 #include "scheduler/submit/finish.h"
 
 #include "scheduler/state/reporting.h"
+#include "scheduler/submit/deliver.h"
 #include "scheduler/submit/ready.h"
 
 #include <utility>
@@ -22,13 +23,39 @@ bool RaiseNow(Scheduler &scheduler, Counter &counter, uint32_t n) noexcept {
     }
 }
 
+namespace {
+
+// Of several records only the first one ends the wait. The last access to the wait lowers `all`.
+void ReachAny(Scheduler &scheduler, Worker *worker, uint32_t index) noexcept {
+    const AnyRecord record = scheduler.anyRecords.At(index);
+    scheduler.anyRecords.GiveBack(index, CacheOf(worker));
+    AnyWait &wait = *record.wait;
+    uint32_t none = AnyWait::kNone;
+    // release: the waiter sees what the decrement of this counter has published
+    if (wait.winner.compare_exchange_strong(none, record.which, kAcqRel, kRelaxed))
+        Lower(scheduler, worker, wait.first, 1);
+    Lower(scheduler, worker, wait.all, 1);
+}
+
+// The wait of this owner is over.
+void Tell(Scheduler &scheduler, Worker *worker, uint32_t owner) noexcept {
+    const uint32_t index = owner & ~kOwnerKind;
+    switch (owner & kOwnerKind) {
+        case 0:
+            return MakeReady(scheduler, worker, scheduler.fibers[index], true);
+        case kThreadOwner:
+            return scheduler.threadWaiters.At(index).parker.Unpark();
+        case kDeferredOwner:
+            return Reach(scheduler, worker, scheduler.deferred.At(index), 1);
+        default:
+            return ReachAny(scheduler, worker, index);
+    }
+}
+
+}  // namespace
+
 bool Lower(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n) noexcept {
-    const auto ready = [&](uint32_t owner) {
-        if ((owner & kThreadOwner) == 0)
-            MakeReady(scheduler, worker, scheduler.fibers[owner]);
-        else
-            scheduler.threadWaiters.At(owner & ~kThreadOwner).parker.Unpark();
-    };
+    const auto ready = [&](uint32_t owner) { Tell(scheduler, worker, owner); };
     switch (scheduler.counters.Lower(CounterAccess::Word(counter), n, CacheOf(worker), ready)) {
         case CounterResult::Ok:
             return true;
@@ -36,9 +63,12 @@ bool Lower(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n) n
             ReportWrongScheduler(scheduler, "DecrementCounter", counter);
             return false;
         default:
-            ReportMistake(scheduler.options, ReportCode::CounterUnderflow,
-                          "Decrement a counter once for each increment and for each task.",
-                          "counter %p would fall below zero", static_cast<void *>(&counter));
+            ReportMistake(
+                scheduler.options, ReportCode::CounterUnderflow,
+                "Lower a counter only by what was added to it; tasks lower theirs by "
+                "themselves.",
+                "counter %p would fall below zero: it stands at %u and was to be lowered by %u",
+                static_cast<void *>(&counter), counter.Value(), n);
             return false;
     }
 }

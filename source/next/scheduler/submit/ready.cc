@@ -4,7 +4,6 @@
 #include "scheduler/submit/wake.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace weft::internal {
 
@@ -26,28 +25,37 @@ Priority InheritedPriority(const Fiber &fiber) noexcept {
     return priority;
 }
 
+// A Low task that only some groups may run stays with them. relaxed: any of the values will do
+bool MayRaise(const Scheduler &scheduler, const Fiber &fiber) noexcept {
+    return fiber.own != Priority::Low || fiber.level.Slot() != 0 ||
+           scheduler.lowGroups.load(kRelaxed) == 0;
+}
+
 }  // namespace
 
-// A fiber that this worker is likely to continue next is not shown to others, and wakes nobody: it
-// was so several times in a row. The worker shows it at its next pick if it takes something else.
-void MakeReady(Scheduler &scheduler, Worker *worker, Fiber &fiber) noexcept {
-    fiber.level = fiber.level.With(InheritedPriority(fiber));
+// A worker that continues the fiber that it has just made ready, several times in a row, probably
+// does so again. Others can steal the fiber, but none is woken for it. If the worker picks
+// something else, it wakes them then.
+void MakeReady(Scheduler &scheduler, Worker *worker, Fiber &fiber, bool picks) noexcept {
+    if (MayRaise(scheduler, fiber)) fiber.level = fiber.level.With(InheritedPriority(fiber));
     if (fiber.pinnedTo != kAnyWorker)
         return Mail(scheduler, worker, fiber.pinnedTo, &fiber, &fiber);
     if (worker == nullptr) return Inject(scheduler, nullptr, &fiber, &fiber, 1);
-    if (worker->handOver.next != nullptr) ShowHandOver(*worker);
-    worker->handOver.last = &fiber;
-    // The host's code may not come back to a scheduling point soon.
-    if (worker->handOver.inARow >= HandOver::kExpected && !worker->current->IsThreadStack())
-        worker->handOver.next = &fiber;
-    else
-        PushEntry(*worker, fiber.level, Entry::Of(fiber));
+    HandOver &handOver = worker->handOver;
+    if (handOver.isQuiet) EndQuiet(*worker);
+    handOver.last = &fiber;
+    handOver.level = fiber.level;
+    // The host's code may not come back to a scheduling point soon. High work must be noticed.
+    handOver.isQuiet = picks && handOver.inARow >= HandOver::kExpected &&
+                       !worker->current->IsThreadStack() && (kUnnoticed & fiber.level.Bit()) != 0;
+    Push(*worker, handOver.level, Entry::Of(fiber));
+    if (!handOver.isQuiet) PublishedOne(*worker, handOver.level);
 }
 
-void ShowHandOver(Worker &worker) noexcept {
-    Fiber &fiber = *std::exchange(worker.handOver.next, nullptr);
+void EndQuiet(Worker &worker) noexcept {
+    worker.handOver.isQuiet = false;
     worker.handOver.inARow = 0;
-    PushEntry(worker, fiber.level, Entry::Of(fiber));
+    Published(*worker.scheduler, &worker, worker.handOver.level, 1);
 }
 
 }  // namespace weft::internal

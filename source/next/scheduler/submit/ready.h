@@ -6,12 +6,13 @@
 namespace weft::internal {
 
 /// The fiber may continue. It goes to the deque of `worker`, to the inbox of the worker that it is
-/// pinned to, or to the injector; or `worker` hides it, to continue it next (HandOver). It inherits
-/// the highest priority of the waiters for its tasks. `worker`: the caller's, or null. The fiber
-/// may run at once.
-void MakeReady(Scheduler &scheduler, Worker *worker, Fiber &fiber) noexcept;
+/// pinned to, or to the injector. It inherits the highest priority of the waiters for its tasks.
+/// `worker`: the caller's, or null. `picks`: the worker picks its next work soon. Then it may keep
+/// its sleeping neighbours asleep (HandOver). The fiber may run at once.
+void MakeReady(Scheduler &scheduler, Worker *worker, Fiber &fiber, bool picks = false) noexcept;
 
-/// Pushes the fiber that this worker hides to its own deque, where others can take it.
-void ShowHandOver(Worker &worker) noexcept;
+/// Wakes others for the fiber for which this worker has woken nobody, because it will not continue
+/// the fiber next.
+void EndQuiet(Worker &worker) noexcept;
 
 }  // namespace weft::internal

@@ -1,8 +1,10 @@
 // Implements submit.h.
 #include "scheduler/submit/submit.h"
 
+#include "scheduler/state/group_of_tasks.h"
 #include "scheduler/state/reporting.h"
 #include "scheduler/submit/chunks.h"
+#include "scheduler/submit/deliver.h"
 
 #include <algorithm>
 
@@ -11,14 +13,6 @@ namespace weft::internal {
 namespace {
 
 constexpr uint32_t kFew = 16;  // up to so many tasks become entries of their own
-
-// Of many tasks each worker gets some chunks. A worker that runs a chunk shares it when others are
-// hungry.
-uint32_t ChunkSize(const Scheduler &scheduler, uint32_t count) noexcept {
-    const uint32_t workers = scheduler.workerCount;
-    const uint32_t parts = workers <= 1 ? 1 : 8 * workers;
-    return std::clamp(count / parts + 1, 1u, kChunkTasks);
-}
 
 // The worker pops the newest entry first. So the first task is the newest one.
 void EnqueueEntries(Worker &worker, uint32_t count, const Task *tasks, const TasksOf &of,
@@ -44,34 +38,13 @@ void EnqueueChunks(Worker &worker, uint32_t count, const Task *tasks, const Task
     queue.Publish(chunks);
 }
 
-// For a worker alone, or from an external thread: through a list.
-void EnqueueList(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
-                 const TasksOf &of, Level level, uint32_t onWorker) noexcept {
-    const bool isPinned = onWorker != kAnyWorker;
-    uint32_t size = isPinned ? kChunkTasks : ChunkSize(scheduler, count);
-    if (isPinned && scheduler.IsAttachedSlot(onWorker)) size = 1;  // each is unbound at its end
-    Node *newest = nullptr, *oldest = nullptr;
-    uint32_t chunks = 0;
-    for (uint32_t begin = 0; begin < count; begin += size, ++chunks) {
-        Chunk &chunk =
-            FillChunk(scheduler, worker, std::min(size, count - begin), tasks + begin, of, level);
-        chunk.isPinned = isPinned;
-        chunk.next = newest;
-        newest = &chunk;
-        if (oldest == nullptr) oldest = &chunk;
-    }
-    if (isPinned)
-        Mail(scheduler, worker, onWorker, newest, oldest);
-    else
-        Inject(scheduler, worker, newest, oldest, chunks);
-}
-
 }  // namespace
 
 void Enqueue(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
              const TasksOf &of, Level level, uint32_t onWorker) noexcept {
     if (worker == nullptr || onWorker != kAnyWorker)
-        return EnqueueList(scheduler, worker, count, tasks, of, level, onWorker);
+        return Deliver(scheduler, worker,
+                       MakeChunks(scheduler, worker, count, tasks, of, level, onWorker));
     const uint32_t size = count <= kFew ? 1 : ChunkSize(scheduler, count);
     if (size == 1)
         EnqueueEntries(*worker, count, tasks, of, level);
@@ -98,8 +71,9 @@ void Unbind(Scheduler &scheduler, Worker *caller, Worker &target, uint32_t count
     if (scheduler.IsAttachedSlot(target.index)) Lower(scheduler, caller, target.bound, count);
 }
 
-bool Submit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
-            Counter *counter, const TaskOptions &options) noexcept {
+bool CountTasks(Scheduler &scheduler, Worker *worker, uint32_t count, Counter *&counter,
+                const TaskOptions &options) noexcept {
+    if (!CountInGroup(scheduler.options, options, counter)) return false;
     const bool isPinned = options.worker != kAnyWorker;
     if (isPinned && !Bind(scheduler, worker, scheduler.workers[options.worker], count)) {
         ReportMistake(scheduler.options, ReportCode::BadOption,
@@ -118,8 +92,14 @@ bool Submit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *ta
         AddTo(worker->submitted, count, kRelaxed);
     else
         scheduler.submittedOutside.fetch_add(count, kRelaxed);
-    Enqueue(scheduler, worker, count, tasks, {counter, options.name}, LevelOf(worker, options),
-            options.worker);
+    return true;
+}
+
+bool Submit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
+            Counter *counter, const TaskOptions &options) noexcept {
+    if (!CountTasks(scheduler, worker, count, counter, options)) return false;
+    Enqueue(scheduler, worker, count, tasks, TasksWith(worker, counter, options),
+            LevelOf(worker, options), options.worker);
     return true;
 }
 

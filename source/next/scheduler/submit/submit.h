@@ -1,6 +1,8 @@
 // Submits tasks. The options and the tasks have been checked.
 #pragma once
 
+#include "scheduler/state/group_of_tasks.h"
+#include "scheduler/state/groups.h"
 #include "scheduler/state/scheduler.h"
 #include "scheduler/submit/finish.h"
 #include "scheduler/submit/wake.h"
@@ -10,8 +12,7 @@ namespace weft::internal {
 /// Returns the level of tasks that are submitted with these options. `worker`: the caller's, or
 /// null.
 inline Level LevelOf(const Worker *worker, const TaskOptions &options) noexcept {
-    (void)worker;
-    return Level(options.priority);
+    return {options.priority, SlotOf(worker, options)};
 }
 
 /// Raises the counter, and makes the tasks visible. Returns false, after a report, if the counter
@@ -19,6 +20,11 @@ inline Level LevelOf(const Worker *worker, const TaskOptions &options) noexcept 
 /// thread.
 bool Submit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
             Counter *counter, const TaskOptions &options) noexcept;
+
+/// The first half of Submit: raises the counter, and counts the tasks as submitted. Sets `counter`
+/// to that of the group of the options, if there is one.
+bool CountTasks(Scheduler &scheduler, Worker *worker, uint32_t count, Counter *&counter,
+                const TaskOptions &options) noexcept;
 
 /// Makes tasks visible. The caller has raised their counter, and counted them as submitted.
 void Enqueue(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
@@ -36,7 +42,8 @@ WEFT_FORCEINLINE void SubmitOne(Worker &worker, const Task &task, Counter *count
                                 const TaskOptions &options) noexcept {
     if (counter != nullptr && !Raise(*worker.scheduler, &worker, *counter, 1)) return;
     AddTo(worker.submitted, 1, kRelaxed);
-    PushEntry(worker, LevelOf(&worker, options), Entry::Of(task, {counter, options.name}));
+    PushEntry(worker, LevelOf(&worker, options),
+              Entry::Of(task, TasksWith(&worker, counter, options)));
 }
 
 }  // namespace weft::internal

@@ -20,7 +20,7 @@ uint32_t HomeOf(const Worker *by) noexcept { return by != nullptr ? by->index : 
 void WakeOne(Scheduler &scheduler, const Worker *by, uint32_t levels) noexcept {
     uint32_t index = Idle::kNone;
     if ((levels & kPlainLevels) != 0) index = scheduler.idle.TakeAny(HomeOf(by));
-    if (index == Idle::kNone && scheduler.idle.AnyChoosy())
+    if (index == Idle::kNone && scheduler.idle.AnySleeper())
         index = scheduler.idle.TakeFor(levels, scheduler.Slots());
     if (index != Idle::kNone) Unpark(scheduler, by, index);
 }
@@ -47,8 +47,10 @@ void Published(Scheduler &scheduler, const Worker *by, Level level, uint32_t ent
         const uint32_t index = idle.TakeAny(HomeOf(by));
         if (index != Idle::kNone) Unpark(scheduler, by, index);
     }
-    // A choosy sleeper may be the only one that has nothing better to do.
-    for (uint32_t i = 0; i < most && WEFT_UNLIKELY(idle.AnyChoosy()); ++i) {
+    // A choosy sleeper may be the only one that has nothing better to do. The workers of a group
+    // may all sleep although others search.
+    for (uint32_t i = 0; i < most && WEFT_UNLIKELY(isPlain ? idle.AnyChoosy() : idle.AnySleeper());
+         ++i) {
         const uint32_t index = idle.TakeFor(level.Bit(), scheduler.Slots());
         if (index == Idle::kNone) break;
         Unpark(scheduler, by, index);
@@ -59,12 +61,26 @@ void WakeMore(Scheduler &scheduler, const Worker *by) noexcept {
     Published(scheduler, by, Level(Priority::Normal), 2);
 }
 
+void KeepDeadline(Scheduler &scheduler, const Worker *by, uint64_t deadline) noexcept {
+    if (scheduler.timers.Next() == deadline && scheduler.keeperUntil.load(kSeqCst) > deadline)
+        WakeOne(scheduler, by, kAllLevels);
+}
+
 void Inject(Scheduler &scheduler, const Worker *by, Node *newest, Node *oldest,
             uint32_t entries) noexcept {
     const Level level = oldest->level;  // read it now: they belong to others then
     scheduler.injector.Push(newest, oldest);
     scheduler.notices.Show(Notices::kInjected);
     Published(scheduler, by, level, entries);
+}
+
+void SignalAll(Scheduler &scheduler, const Worker *by) noexcept {
+    for (uint32_t i = 0; i < scheduler.slotCount; ++i) {
+        Worker &worker = scheduler.workers[i];
+        if (worker.isSignalled.exchange(true, kSeqCst)) continue;
+        worker.inbox.Push(&worker.signal, &worker.signal);
+        WakeAt(scheduler, by, i);
+    }
 }
 
 void Mail(Scheduler &scheduler, const Worker *by, uint32_t index, Node *newest,

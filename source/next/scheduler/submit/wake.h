@@ -17,15 +17,17 @@ bool WakeAt(Scheduler &scheduler, const Worker *by, uint32_t index) noexcept;
 void WakeAll(Scheduler &scheduler, const Worker *by) noexcept;
 
 /// Call it after `entries` entries of the level were published. Wakes up to two plain sleepers if
-/// no plain worker searches, and up to two choosy ones. The last searcher that finds work wakes
+/// no plain worker searches, and up to two choosy ones. For a level of a group: up to two of those
+/// that may run it. The last searcher that finds work wakes
 /// more.
 void Published(Scheduler &scheduler, const Worker *by, Level level, uint32_t entries) noexcept;
 
 /// Call it when a worker has found work and was the last searcher.
 void WakeMore(Scheduler &scheduler, const Worker *by) noexcept;
 
-/// Pushes an entry to the own deque of that level.
-WEFT_FORCEINLINE void PushEntry(Worker &worker, Level level, const Entry &entry) noexcept;
+/// Call it when a deadline was set. If it is the earliest one and no sleeper keeps one as early
+/// (run/idle_loop.cc), wakes a sleeper.
+void KeepDeadline(Scheduler &scheduler, const Worker *by, uint64_t deadline) noexcept;
 
 /// Puts nodes, linked from the newest to the oldest, where any worker finds them.
 void Inject(Scheduler &scheduler, const Worker *by, Node *newest, Node *oldest,
@@ -35,14 +37,25 @@ void Inject(Scheduler &scheduler, const Worker *by, Node *newest, Node *oldest,
 void Mail(Scheduler &scheduler, const Worker *by, uint32_t index, Node *newest,
           Node *oldest) noexcept;
 
+/// Lets each worker compute its filter anew (state/groups.h).
+void SignalAll(Scheduler &scheduler, const Worker *by) noexcept;
+
 /// Reports that there is no memory for an own deque, and aborts.
 [[noreturn]] void NoRoom(const Worker &worker, uint32_t entries) noexcept;
 
-WEFT_FORCEINLINE void PushEntry(Worker &worker, Level level, const Entry &entry) noexcept {
+/// Pushes an entry to the own deque of that level. Call PublishedOne afterwards.
+WEFT_FORCEINLINE void Push(Worker &worker, Level level, const Entry &entry) noexcept {
     if (WEFT_UNLIKELY(!worker.queue[level.index].Push(entry))) NoRoom(worker, 1);
     worker.holds |= level.Bit();
+}
+WEFT_FORCEINLINE void PublishedOne(Worker &worker, Level level) noexcept {
     if (WEFT_UNLIKELY((kUnnoticed & level.Bit()) == 0 || worker.scheduler->idle.Wanted()))
         Published(*worker.scheduler, &worker, level, 1);
+}
+/// Both.
+WEFT_FORCEINLINE void PushEntry(Worker &worker, Level level, const Entry &entry) noexcept {
+    Push(worker, level, entry);
+    PublishedOne(worker, level);
 }
 
 }  // namespace weft::internal

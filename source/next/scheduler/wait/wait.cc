@@ -2,12 +2,17 @@
 #include "scheduler/wait/wait.h"
 
 #include "scheduler/policy/next_work.h"
+#include "scheduler/policy/own_tasks.h"
 #include "scheduler/policy/places.h"
 #include "scheduler/run/fiber_switch.h"
 #include "scheduler/run/idle_requests.h"
 #include "scheduler/run/rescue.h"
 #include "scheduler/run/run_work.h"
+#include "scheduler/state/group_of_tasks.h"
+#include "scheduler/state/reporting.h"
+#include "scheduler/submit/claim.h"
 #include "scheduler/submit/finish.h"
+#include "scheduler/submit/ready.h"
 #include "scheduler/submit/submit.h"
 #include "scheduler/submit/wake.h"
 
@@ -21,7 +26,7 @@ namespace {
 // The frame lies beside this object, and not in it: g++ would take it for a dangling pointer.
 class RunsInline {
 public:
-    RunsInline(Fiber &fiber, const InlineFrame &frame) noexcept
+    RunsInline(Fiber &fiber, InlineFrame &frame) noexcept
         : m_fiber(fiber), m_outer(std::exchange(fiber.inlined, &frame)) {}
     ~RunsInline() { m_fiber.inlined = m_outer; }
     RunsInline(const RunsInline &) = delete;
@@ -29,7 +34,7 @@ public:
 
 private:
     Fiber &m_fiber;
-    const InlineFrame *const m_outer;
+    InlineFrame *const m_outer;
 };
 
 // An inline task has the whole stack that each task is guaranteed.
@@ -37,15 +42,32 @@ bool HasRoom(const Fiber &self) noexcept {
     return self.StackLeft() >= self.worker->scheduler->options.smallStackBytes;
 }
 
-// Takes the newest entry of an own deque if it is a task or a chunk of the counter.
-bool PopOf(Worker &worker, const Counter &counter, Entry &entry) noexcept {
+// Takes the newest entry of an own deque if it is a task or a chunk of the counter, and of the same
+// group as the waiter: after a wait, a fiber may continue in the group of its outermost task.
+bool PopOf(const Fiber &self, const Counter &counter, Entry &entry) noexcept {
+    Worker &worker = *self.worker;
     const auto wants = [&](const Entry &next) { return next.TheCounter() == &counter; };
+    // relaxed: what the worker may run changes seldom
+    const uint32_t ofGroup = LevelsOf(1u << self.level.Slot()) & worker.runs.load(kRelaxed);
     const uint32_t home = worker.filter.home.index;
-    if (worker.queue[home].PopIf(entry, wants)) return true;
-    for (uint32_t levels = worker.holds & ~(1u << home); levels != 0; levels &= levels - 1) {
+    if ((ofGroup >> home & 1) != 0 && worker.queue[home].PopIf(entry, wants)) return true;
+    for (uint32_t levels = worker.holds & ofGroup & ~(1u << home); levels != 0;
+         levels &= levels - 1) {
         if (worker.queue[LowestBit(levels)].PopIf(entry, wants)) return true;
     }
     return false;
+}
+
+// A task of this level may run on top of the fiber. relaxed: what the worker may run changes seldom
+bool MayRunOnTop(const Fiber &self, Level level) noexcept {
+    return level.Slot() == self.level.Slot() &&
+           (self.worker->runs.load(kRelaxed) & level.Bit()) != 0;
+}
+
+// A wait that keeps the worker from work of the waiter's priority keeps it from such tasks, too.
+bool MayRunInline(const Fiber &self, const WaitFor &what) noexcept {
+    return (self.worker->filter.may & self.level.Bit()) != 0 || self.IsThreadStack() ||
+           what.meanwhile == Meanwhile::OwnTasks;
 }
 
 // Runs tasks of the counter on the waiter's stack, while they are the newest of the worker and
@@ -54,16 +76,17 @@ bool PopOf(Worker &worker, const Counter &counter, Entry &entry) noexcept {
 // a waiter for a value above zero must not miss it.
 template <bool kPrivate>
 uint32_t RunInline(Fiber &self, Counter &counter, uint32_t most) noexcept {
-    const InlineFrame frame{&counter, self.inlined};
+    InlineFrame frame{&counter, nullptr, self.inlined};
     const RunsInline runs(self, frame);
     uint32_t ran = 0;
     while (ran != most && HasRoom(self) && !Point(*self.worker)) {
         Entry entry;
-        if (!PopOf(*self.worker, counter, entry)) break;
+        if (!PopOf(self, counter, entry)) break;
+        frame.name = entry.What().name;
         if (entry.TheKind() == Entry::Chunk) {
             RunChunk(self, entry.TheChunk());
         } else {
-            CallTask(self, entry.TheTask());
+            CallTask(self, entry.TheTask(), GroupOf(entry));
             if (kPrivate)
                 ++ran;
             else
@@ -71,12 +94,6 @@ uint32_t RunInline(Fiber &self, Counter &counter, uint32_t most) noexcept {
         }
     }
     return ran;
-}
-
-// A wait that is over is still a scheduling point.
-void PointAfterWait(Fiber &self) noexcept {
-    if (WEFT_UNLIKELY(Point(*self.worker))) Suspend(self, Destination::ToReady);
-    if (WEFT_UNLIKELY(self.IsThreadStack())) AnswerBeforeHost(*self.worker);
 }
 
 // Leaves the fiber until the wait is over, and runs tasks that it is given meanwhile.
@@ -88,20 +105,15 @@ bool SuspendUntil(Fiber &self, const WaitFor &what) noexcept {
         wait.deadline = what.deadline;
         wait.timedOut = false;
         wait.hasRoom = HasRoom(self);
-        wait.name.store(self.task.name, kRelaxed);  // for reports, both
+        wait.name.store(self.NameOfTask(), kRelaxed);  // for reports, both
         wait.shown.store(&what.counter, kRelaxed);
         Suspend(self, Destination::ToWaiting);
-        if (wait.rescue.IsEmpty()) break;
-        const Entry entry = std::exchange(wait.rescue, {});
-        if (HasRoom(self)) {
-            // the entry's counter, or one further in
-            const InlineFrame frame{entry.TheCounter(), self.inlined};
-            const RunsInline runs(self, frame);
-            RunEntry(self, entry);
-            Flush(*self.worker);
-        } else {
-            PutBehind(*self.worker, {entry, self.level, false});
-        }
+        if (!wait.rescue) break;
+        const Work work = std::exchange(wait.rescue, {});
+        if (HasRoom(self))
+            RunOnTop(self, work);
+        else
+            PutBehind(*self.worker, work);
         if (!IsReached(what.counter, what.value)) continue;
         wait.shown.store(nullptr, kRelaxed);
         return true;
@@ -116,7 +128,7 @@ bool SuspendUntil(Fiber &self, const WaitFor &what) noexcept {
 
 bool WaitHere(Fiber &self, const WaitFor &what) noexcept {
     // A task that waits on this stack would keep a timed wait beyond its deadline.
-    if (what.value == 0 && what.deadline == Timers::kNever)
+    if (what.value == 0 && what.deadline == Timers::kNever && MayRunInline(self, what))
         RunInline<false>(self, what.counter, ~0u);
     Flush(*self.worker);
     if (IsReached(what.counter, what.value)) {
@@ -127,6 +139,12 @@ bool WaitHere(Fiber &self, const WaitFor &what) noexcept {
     return SuspendUntil(self, what);
 }
 
+bool WaitForOwn(Fiber &self, const WaitFor &what) noexcept {
+    const InOwnScope scope(self, what.counter);
+    NoteFilter(*self.worker);
+    return WaitHere(self, what);
+}
+
 // Limits what the worker begins while a task on it waits.
 class Limited {
 public:
@@ -135,7 +153,7 @@ public:
         if (m_limit == kPriorities) return;
         ++worker.filter.limits[m_limit];
         NoteFilter(worker);
-        WakeMore(*worker.scheduler, &worker);  // others take what it leaves
+        PassOn(worker);
     }
     ~Limited() {
         if (m_limit == kPriorities) return;
@@ -166,8 +184,66 @@ private:
 
 }  // namespace
 
+void PointAfterWait(Fiber &self) noexcept {
+    if (WEFT_UNLIKELY(Point(*self.worker))) Suspend(self, Destination::ToReady);
+    if (WEFT_UNLIKELY(self.IsThreadStack())) AnswerBeforeHost(*self.worker);
+}
+
+namespace {
+
+// Puts the thread to sleep, until the counter is reached or the deadline has come (Nothing). Others
+// take what lies in its deques.
+bool BlockThread(Worker &worker, const WaitFor &what) noexcept {
+    using Registration = Counters::Registration;
+    Scheduler &scheduler = *worker.scheduler;
+    PrepareToBlock(worker);
+    if (IsReached(what.counter, what.value)) return true;
+    const uint32_t index = scheduler.threadWaiters.Take();
+    if (index == scheduler.threadWaiters.kNone) OutOfMemory(scheduler, 0);
+    env::Parker &parker = scheduler.threadWaiters.At(index).parker;
+    const Registration result = scheduler.counters.RegisterOther(
+        CounterAccess::Word(what.counter), kThreadOwner | index, what.value,
+        worker.current->level.ThePriority(), worker.index);
+    bool reached = result == Registration::Satisfied;
+    if (result == Registration::Waiting) {
+        reached = what.deadline == Timers::kNever ? (parker.Park(), true)
+                                                  : parker.ParkUntil(what.deadline);
+        if (!reached && !scheduler.counters.Remove(CounterAccess::Word(what.counter),
+                                                   kThreadOwner | index, worker.index)) {
+            parker.Park();  // a waker has taken the record, and its Unpark is on the way
+            reached = true;
+        }
+    } else if (result == Registration::OtherScheduler) {
+        ReportWrongScheduler(scheduler, "WaitForCounter", what.counter);
+    } else if (result == Registration::NoRecord) {
+        OutOfMemory(scheduler, 0);
+    }
+    scheduler.threadWaiters.GiveBack(index);
+    return reached;
+}
+
+}  // namespace
+
+void RunOnTop(Fiber &self, const Work &work) noexcept {
+    InlineFrame frame{work.entry.TheCounter(), work.entry.What().name, self.inlined};
+    const RunsInline runs(self, frame);
+    const uint32_t pinnedTo = self.pinnedTo;
+    if (work.isPinned) self.pinnedTo = self.worker->index;
+    RunEntry(self, work.entry);
+    Flush(*self.worker);
+    self.pinnedTo = pinnedTo;
+    if (work.isPinned) Unbind(*self.worker->scheduler, self.worker, *self.worker, 1);
+}
+
+void PrepareToBlock(Worker &worker) noexcept {
+    ReleaseClaims(worker);
+    Flush(worker);
+    if (worker.handOver.isQuiet) EndQuiet(worker);
+}
+
 bool Wait(Worker &worker, const WaitFor &what) noexcept {
     Fiber &self = *worker.current;
+    if (WEFT_UNLIKELY(what.meanwhile == Meanwhile::Nothing)) return BlockThread(worker, what);
     if (what.meanwhile == Meanwhile::AnyTask && what.resume == ResumeOn::AnyWorker)
         return WaitHere(self, what);
     const uint32_t pinnedTo = std::exchange(self.pinnedTo, worker.index);
@@ -175,7 +251,8 @@ bool Wait(Worker &worker, const WaitFor &what) noexcept {
     bool reached;
     {
         const Limited limited(worker, what.meanwhile);
-        reached = WaitHere(self, what);
+        reached =
+            what.meanwhile == Meanwhile::OwnTasks ? WaitForOwn(self, what) : WaitHere(self, what);
     }
     self.pinnedTo = pinnedTo;
     if (pinnedTo == kAnyWorker) Unbind(*worker.scheduler, &worker, worker, 1);
@@ -188,12 +265,12 @@ void SubmitAndWait(Worker &worker, uint32_t count, const Task *tasks,
     Scheduler &scheduler = *worker.scheduler;
     Flush(worker);
     Counter counter;
-    if (options.worker != kAnyWorker || !HasRoom(self)) {
+    const Level level = LevelOf(&worker, options);
+    if (options.worker != kAnyWorker || !MayRunOnTop(self, level) || !HasRoom(self)) {
         if (Submit(scheduler, &worker, count, tasks, &counter, options)) Wait(worker, {counter});
         return;
     }
-    const Level level = LevelOf(&worker, options);
-    const TasksOf of{&counter, options.name};
+    const TasksOf of = TasksWith(&worker, &counter, options);
     RaiseNow(scheduler, counter, count);
     AddTo(worker.submitted, count, kRelaxed);
     if (count == 2)
@@ -201,7 +278,7 @@ void SubmitAndWait(Worker &worker, uint32_t count, const Task *tasks,
     else if (count > 2)
         Enqueue(scheduler, &worker, count - 1, tasks + 1, of, level, kAnyWorker);
     {
-        const InlineFrame frame{&counter, self.inlined};
+        InlineFrame frame{&counter, options.name, self.inlined};
         const RunsInline runs(self, frame);
         CallTask(self, tasks[0]);
     }

@@ -29,6 +29,17 @@ bool Wait(Worker &worker, const WaitFor &what) noexcept;
 void SubmitAndWait(Worker &worker, uint32_t count, const Task *tasks,
                    const TaskOptions &options) noexcept;
 
+/// The worker's thread may block now: others can take what it has not begun, and what has finished
+/// here is counted.
+void PrepareToBlock(Worker &worker) noexcept;
+
+/// Runs work on top of the frames of the calling fiber. Pinned work keeps the fiber on its worker
+/// meanwhile.
+void RunOnTop(Fiber &self, const Work &work) noexcept;
+
+/// A wait that is over is still a scheduling point.
+void PointAfterWait(Fiber &self) noexcept;
+
 /// Lets other work run before the task goes on.
 void YieldFiber(Worker &worker) noexcept;
 

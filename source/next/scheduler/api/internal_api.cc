@@ -1,0 +1,87 @@
+// What the other layers and the templates in the public headers call.
+#include "scheduler/api/internal_api.h"
+
+#include "scheduler/api/by_caller.h"
+#include "scheduler/state/check_options.h"
+#include "weft/data/fiber_local.h"
+
+#include <cstdarg>
+#include <cstdio>
+
+namespace weft::internal {
+
+void ReportMisuse(const TaskScheduler &scheduler, ReportCode code, const char *hint,
+                  const char *what) noexcept {
+    ReportMistake(EntryGate::OptionsOf(scheduler), code, hint, "%s", what);
+}
+
+void ReportNoMemory(const TaskScheduler &scheduler, const char *what) noexcept {
+    ReportFatal(EntryGate::OptionsOf(scheduler), ReportCode::OutOfMemory,
+                "Give the process more memory.", "%s", what);
+}
+
+uint32_t FiberCountOf(const SchedulerOptions &options) noexcept {
+    SchedulerOptions effective = options;
+    SetDefaults(effective);
+    return effective.smallFibers + effective.largeFibers + EffectiveWorkers(options) +
+           2 * effective.maxAttached;
+}
+
+uint32_t FiberCountOf(const TaskScheduler &scheduler) noexcept {
+    return Query(scheduler, [&](const Scheduler *running) {
+        return running != nullptr ? running->AllFibers()
+                                  : FiberCountOf(EntryGate::OptionsOf(scheduler));
+    });
+}
+
+const MemoryHooks &MemoryHooksOf(const TaskScheduler &scheduler) noexcept {
+    return EntryGate::OptionsOf(scheduler).memory;
+}
+
+bool MayCall(const TaskScheduler &scheduler, const char *call) noexcept {
+    return !IsRefusedInMemoryHook(EntryGate::OptionsOf(scheduler), call);
+}
+
+Memory MemoryOf(const TaskScheduler &scheduler) noexcept {
+    return Memory(EntryGate::OptionsOf(scheduler).memory);
+}
+
+bool LowerForWaiter(TaskScheduler &taskScheduler, Counter &counter, const char *call) noexcept {
+    const Caller caller(taskScheduler, call);
+    if (WEFT_LIKELY(caller.Running() != nullptr)) return caller.Lower(counter);
+    if (MemoryHookCall::Current() == nullptr) return false;
+    EntryGate::Visit visit(taskScheduler);
+    visit.ComeBack();
+    Scheduler *const running = visit.Running();
+    const bool isLowered = running != nullptr && Lower(*running, nullptr, counter, 1);
+    visit.GoOut();
+    return isLowered;
+}
+
+Recorder *RecorderOf(const TaskScheduler &scheduler) noexcept {
+    return EntryGate::OptionsOf(scheduler).recorder;
+}
+
+bool IsTaskOf(const TaskScheduler &scheduler) noexcept { return WorkerOf(scheduler) != nullptr; }
+
+bool CallerMayWait(const TaskScheduler &scheduler, const char *call) noexcept {
+    Worker *const worker = WorkerOf(scheduler);
+    if (worker != nullptr) return MayWait(worker, call);
+    IsRefusedInMemoryHook(EntryGate::OptionsOf(scheduler), call);
+    return false;
+}
+
+void ReportTo(void (*onReport)(const Report &report, void *user), void *user, ReportCode code,
+              const char *hint, const char *what, ...) noexcept {
+    char text[512];
+    va_list arguments;
+    va_start(arguments, what);
+    std::vsnprintf(text, sizeof text, what, arguments);
+    va_end(arguments);
+    SchedulerOptions options;  // a report needs only these two options
+    options.onReport = onReport;
+    options.user = user;
+    ReportMistake(options, code, hint, "%s", text);
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,199 @@
+// Implements worker_thread.h.
+#include "scheduler/life/worker_thread.h"
+
+#include "platform/backoff.h"
+#include "platform/floating_point.h"
+#include "scheduler/run/ending.h"
+#include "scheduler/run/idle_loop.h"
+#include "scheduler/run/idle_requests.h"
+#include "scheduler/state/entry_gate.h"
+#include "scheduler/state/reporting.h"
+
+namespace weft::internal {
+
+namespace {
+
+// A set of CPUs, as bits. `cpus` is null if there is none.
+struct Mask {
+    const uint64_t *cpus = nullptr;
+    uint32_t words = 0;
+};
+
+// Returns the worker's CPUs. None if only Affinity::Kind decides.
+Mask MaskOf(const Worker &worker) noexcept {
+    const WorkerGroup &group = worker.scheduler->groups[worker.group];
+    if (group.cpus != nullptr) return {group.cpus, group.cpuWords};
+    const Affinity &affinity = worker.scheduler->options.affinity;
+    if (affinity.kind != Affinity::Kind::Explicit) return {};
+    return {affinity.masks + worker.index * affinity.maskWords, affinity.maskWords};
+}
+
+// Threads that begin on one CPU may stay there for up to 10 ms. With Run, worker 0 is the caller.
+void Place(const Worker &worker) noexcept {
+    const Scheduler &scheduler = *worker.scheduler;
+    const Mask mask = MaskOf(worker);
+    if (mask.cpus == nullptr && scheduler.options.affinity.kind == Affinity::Kind::None) {
+        env::UnbindThread();  // the thread that started the scheduler may be bound
+        const bool isRun = scheduler.main.function != nullptr;
+        return env::MoveBehindCpu(scheduler.startCpu, worker.index + (isRun ? 0 : 1));
+    }
+    if (mask.cpus != nullptr ? env::BindThread(mask.cpus, mask.words)
+                             : env::BindThreadToNth(worker.index))
+        return;
+    ReportMistake(scheduler.options, ReportCode::BadOption,
+                  "Give masks with a CPU that the system grants to this process.",
+                  "SchedulerOptions::affinity, WorkerGroup::cpus: none of the CPUs for worker %u "
+                  "may be used",
+                  worker.index);
+}
+
+// Names and places the calling thread. If the system refuses something, reports that and continues
+// without it.
+void SetUpThread(const Worker &worker) noexcept {
+    const SchedulerOptions &options = worker.scheduler->options;
+    const WorkerGroup &group = worker.scheduler->groups[worker.group];
+    const char *const name = group.name != nullptr ? group.name : options.threadName;
+    if (name != nullptr) env::NameThread(name, worker.index);
+    const int nice = static_cast<int>(options.threadNice + group.nice);
+    if (nice != 0 && !env::AddNice(nice))
+        ReportMistake(
+            options, ReportCode::BadOption, "Give values that this user may set.",
+            "SchedulerOptions::threadNice, WorkerGroup::nice: the system refused %d for worker %u",
+            nice, worker.index);
+    env::SetPreciseSleep();
+    if (options.threadSliceMicroseconds != 0) env::SetSlice(options.threadSliceMicroseconds);
+    Place(worker);
+}
+
+// The calling thread becomes the worker, or ends to be it.
+void Enter(Worker &worker) noexcept {
+    worker.thread.worker = &worker;
+    worker.thread.context.Adopt();
+    worker.current = &worker.thread;
+    env::SetThreadSlot(&worker);
+}
+void Exit(const Worker &worker) noexcept { env::SetThreadSlot(worker.outerSlot); }
+
+// Calls a hook on the worker's thread. Calls that a hook must not make are noticed.
+void CallThreadHook(Worker &worker, void (*hook)(uint32_t, void *)) noexcept {
+    if (hook == nullptr) return;
+    Enter(worker);
+    worker.inHook = worker.mustNotSubmit = true;
+    hook(worker.index, worker.scheduler->options.threads.user);
+    worker.inHook = worker.mustNotSubmit = false;
+    Exit(worker);
+}
+
+// onStart may have set the control words.
+void Begin(Worker &worker) noexcept {
+    CallThreadHook(worker, worker.scheduler->options.threads.onStart);
+    worker.floatingPoint = FloatingPointControl();
+}
+void End(Worker &worker) noexcept {
+    CallThreadHook(worker, worker.scheduler->options.threads.onStop);
+}
+
+void RunToTheEnd(Worker &worker) noexcept {
+    Begin(worker);
+    ThreadMain(worker);
+    End(worker);
+}
+
+// Takes the worker if it is absent. The first thread gets it. release and acquire: a thread that
+// comes after Stop sees that the run is ending.
+bool TakeIfAbsent(Worker &worker) noexcept {
+    if (worker.hasThread.exchange(true, kAcqRel)) return false;
+    worker.scheduler->absent.fetch_sub(1, kSeqCst);
+    return true;
+}
+
+// The thread of the host has left its worker. Stop may go on.
+void LeaveWorker(Scheduler &scheduler) noexcept {
+    EntryGate::Visit visit(*scheduler.taskScheduler);
+    visit.ComeBack();  // Stop waits for this thread
+    // release: what the thread did comes before the end of the run
+    scheduler.absent.fetch_add(1, kRelease);
+    scheduler.hostThreadLeft.Unpark();
+    visit.GoOut();  // from here on the scheduler may be gone
+}
+
+}  // namespace
+
+void ThreadMain(Worker &worker) noexcept {
+    Enter(worker);
+    ThreadLoop(worker);
+    Exit(worker);
+}
+
+void WorkerThread(void *arg) {
+    Worker &worker = *static_cast<Worker *>(arg);
+    // not all systems pass them on to new threads
+    SetFloatingPointControl(worker.scheduler->floatingPoint);
+    SetUpThread(worker);
+    RunToTheEnd(worker);
+}
+
+Taken TakeWorker(TaskScheduler &taskScheduler, uint32_t index) noexcept {
+    EntryGate::Visit visit(taskScheduler);
+    Taken taken;
+    if (Scheduler *const scheduler = visit.ComeIn(); scheduler != nullptr) {
+        taken.isForked = scheduler->forkMark.IsForked();
+        taken.workers = scheduler->workerCount;
+        if (!taken.isForked && scheduler->options.hostThreads && index < taken.workers &&
+            TakeIfAbsent(scheduler->workers[index]))
+            taken.worker = &scheduler->workers[index];
+        // relaxed: for a report
+        taken.isEnding = scheduler->endWanted.load(kRelaxed);
+        taken.isRunning = true;
+    }
+    visit.GoOut();
+    return taken;
+}
+
+void HostThread(Worker &worker) noexcept {
+    Scheduler &scheduler = *worker.scheduler;
+    const uint64_t floatingPoint = FloatingPointControl();
+    worker.outerSlot = env::ThreadSlot();  // the thread may run a task of another scheduler
+    SetFloatingPointControl(scheduler.floatingPoint);
+    RunToTheEnd(worker);
+    SetFloatingPointControl(floatingPoint);
+    LeaveWorker(scheduler);
+}
+
+// A worker that finds nothing leaves the thread to the next one (Worker::leaves).
+void RunAbsentWorkers(Scheduler &scheduler) noexcept {
+    const uint64_t floatingPoint = FloatingPointControl();
+    void *const outerSlot = env::ThreadSlot();
+    for (uint32_t i = 0; i < scheduler.workerCount; ++i) {
+        Worker &worker = scheduler.workers[i];
+        if (!TakeIfAbsent(worker)) continue;
+        SetFloatingPointControl(scheduler.floatingPoint);
+        worker.outerSlot = outerSlot;
+        worker.leaves = true;
+        Begin(worker);
+    }
+    while (!scheduler.stopping.load(kSeqCst)) {
+        for (uint32_t i = 0; i < scheduler.workerCount; ++i) {
+            if (scheduler.workers[i].leaves) ThreadMain(scheduler.workers[i]);
+        }
+        if (!AnswerIdleRequests(scheduler, nullptr) && !EndRun(scheduler)) env::NapThread();
+    }
+    for (uint32_t i = 0; i < scheduler.workerCount; ++i) {
+        if (!scheduler.workers[i].leaves) continue;
+        End(scheduler.workers[i]);
+        scheduler.absent.fetch_add(1, kRelaxed);  // relaxed: for this thread
+    }
+    SetFloatingPointControl(floatingPoint);
+}
+
+void AwaitHostThreads(Scheduler &scheduler, uint32_t first) noexcept {
+    // acquire: of each thread that has left, this one sees everything. The read-modify-writes form
+    // a release sequence.
+    while (scheduler.absent.load(kAcquire) != scheduler.workerCount - first)
+        scheduler.hostThreadLeft.Park();
+    // The last one may still be about to go out.
+    for (Backoff backoff; !EntryGate::NobodyInside(*scheduler.taskScheduler); backoff.Next()) {
+    }
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,42 @@
+// The threads of workers: those that weft makes, and those that the host provides
+// (SchedulerOptions::hostThreads).
+//
+// A worker is absent while no thread runs it. A thread of the host that takes a worker is inside
+// the entry gate meanwhile. So none is taken once the run has ended. Then Stop, or Run, waits until
+// all threads of the host have left.
+#pragma once
+
+#include "scheduler/state/scheduler.h"
+
+namespace weft::internal {
+
+/// The entry function of a thread that weft makes. Returns when the run ends. `worker`: the Worker.
+void WorkerThread(void *worker);
+
+/// Runs the worker on the calling thread until the run ends, without names, places and hooks.
+void ThreadMain(Worker &worker) noexcept;
+
+/// The result of TakeWorker.
+struct Taken {
+    Worker *worker = nullptr;  // null: it was not taken
+    uint32_t workers = 0;      // how many there are
+    bool isRunning = false;    // the scheduler runs
+    bool isEnding = false;     // Stop was called, and may run the worker itself
+    bool isForked = false;     // this is a child process
+};
+
+/// Takes an absent worker for the calling thread, which must not be inside the gate. Takes none if
+/// the threads are not those of the host. Reports nothing.
+Taken TakeWorker(TaskScheduler &taskScheduler, uint32_t index) noexcept;
+
+/// Runs the worker that the calling thread of the host has taken, until the run ends. The scheduler
+/// may have been destroyed when this returns.
+void HostThread(Worker &worker) noexcept;
+
+/// Runs all absent workers in turn on the calling thread, until the run ends.
+void RunAbsentWorkers(Scheduler &scheduler) noexcept;
+
+/// Waits until no thread of the host runs a worker from `first` on. The run has ended.
+void AwaitHostThreads(Scheduler &scheduler, uint32_t first) noexcept;
+
+}  // namespace weft::internal

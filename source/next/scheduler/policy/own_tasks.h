@@ -1,0 +1,32 @@
+// What a worker runs while one of its tasks waits with OwnTasks: a second order, beside NextWork.
+//
+// A wait has a scope, a number that the submissions of its tasks inherit. The worker runs tasks of
+// the awaited counter, and what has the scope. Such work may lie below other entries of a deque. So
+// once in a millisecond the worker digs: it moves what lies above to the other end of its own
+// deque. It is not woken for new work of its scope, and looks again after a millisecond.
+//
+// A number is used again after 65,535 waits. Tasks for which nobody waits may keep it until then.
+#pragma once
+
+#include "scheduler/state/scheduler.h"
+
+namespace weft::internal {
+
+/// Returns what the worker runs next, or nothing.
+Work PickOwn(Worker &worker) noexcept;
+
+/// While it lives, the calling task waits with OwnTasks for `counter`.
+class InOwnScope {
+public:
+    InOwnScope(Fiber &self, const Counter &counter) noexcept;
+    ~InOwnScope();
+    InOwnScope(const InOwnScope &) = delete;
+    InOwnScope &operator=(const InOwnScope &) = delete;
+
+private:
+    Fiber &m_self;
+    const uint32_t m_outer;
+    OwnWait m_wait;
+};
+
+}  // namespace weft::internal

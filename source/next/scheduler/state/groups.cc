@@ -1,0 +1,65 @@
+// Implements groups.h.
+#include "scheduler/state/groups.h"
+
+#include <algorithm>
+
+namespace weft::internal {
+
+namespace {
+
+constexpr uint32_t kHighAndNormal = LevelsOf(1, 2);
+constexpr uint32_t kPlainLow = Level(Priority::Low).Bit();
+
+bool IsActive(const Scheduler &scheduler, const Worker &worker) noexcept {
+    // relaxed, here and below: this thread has written it, or will be called again
+    return worker.index < scheduler.activeWorkers.load(kRelaxed) ||
+           scheduler.IsAttachedSlot(worker.index) || worker.isFirstOfGroup;
+}
+
+// The levels that a worker may run. Attached threads run all tasks of no group.
+uint32_t RunsOf(const Scheduler &scheduler, const Worker &worker) noexcept {
+    const SchedulerOptions &options = scheduler.options;
+    if (scheduler.IsAttachedSlot(worker.index) || options.groupCount == 0)
+        return IsActive(scheduler, worker) ? kPlainLevels : 0;
+    if (!IsActive(scheduler, worker)) return 0;
+    const bool isOpen = !options.groups[worker.group].namedOnly;
+    const uint32_t low = scheduler.lowGroups.load(kRelaxed);
+    const bool runsLow = low != 0 ? (low >> worker.group & 1) != 0 : isOpen;
+    return LevelsOf(1u << (worker.group + 1)) | (isOpen ? kHighAndNormal : 0) |
+           (runsLow ? kPlainLow : 0);
+}
+
+}  // namespace
+
+uint32_t SlotsInUse(const Scheduler &scheduler) noexcept {
+    return (1u << (scheduler.options.groupCount + 1)) - 1;
+}
+
+void ComputeRuns(Scheduler &scheduler) noexcept {
+    for (uint32_t i = 0; i < scheduler.slotCount; ++i) {
+        Worker &worker = scheduler.workers[i];
+        worker.runs.store(RunsOf(scheduler, worker), kSeqCst);  // [order] before the signal
+    }
+}
+
+void AssignGroups(Scheduler &scheduler) noexcept {
+    SchedulerOptions &options = scheduler.options;
+    std::copy_n(options.groups, options.groupCount, scheduler.groups);
+    options.groups = scheduler.groups;
+    uint32_t group = 0, end = options.groupCount != 0 ? options.groups[0].workers : 0;
+    for (uint32_t i = 0; i < scheduler.workerCount; ++i) {
+        Worker &worker = scheduler.workers[i];
+        worker.isFirstOfGroup = i == 0;
+        while (group + 1 < options.groupCount && i >= end) {
+            end += options.groups[++group].workers;
+            worker.isFirstOfGroup = true;
+        }
+        worker.group = group;
+    }
+    // relaxed, both: the run has not begun
+    scheduler.lowGroups.store(options.lowGroups, kRelaxed);
+    scheduler.activeWorkers.store(scheduler.workerCount, kRelaxed);
+    ComputeRuns(scheduler);
+}
+
+}  // namespace weft::internal

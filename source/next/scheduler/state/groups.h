@@ -1,0 +1,32 @@
+// Which workers run which levels: the groups of SchedulerOptions::groups.
+//
+// A worker keeps the tasks that it submits in its own deques, even if it may not run them: workers
+// of the group steal them from there. A sleeper says in its mask what it may run (core/idle.h). So
+// a group needs no queue of its own.
+//
+// Worker::runs says which levels a worker may run. Others may change it. Then they send the worker
+// a signal through its inbox. When the worker takes it, it computes its filter anew.
+#pragma once
+
+#include "scheduler/state/scheduler.h"
+
+namespace weft::internal {
+
+/// Assigns the workers to groups, and computes Worker::runs of each. Before the run begins.
+void AssignGroups(Scheduler &scheduler) noexcept;
+
+/// The slots that are in use: of no group, and of each group.
+uint32_t SlotsInUse(const Scheduler &scheduler) noexcept;
+
+/// Computes Worker::runs of each worker, from Scheduler::lowGroups and activeWorkers. Then signal
+/// the workers.
+void ComputeRuns(Scheduler &scheduler) noexcept;
+
+/// Returns the slot of tasks with these options: that of the group that they name, or else that of
+/// the calling task. `worker`: the caller's, or null.
+inline uint32_t SlotOf(const Worker *worker, const TaskOptions &options) noexcept {
+    if (options.groups != 0) return LowestBit(options.groups) + 1;
+    return worker != nullptr ? worker->current->level.Slot() : 0;
+}
+
+}  // namespace weft::internal

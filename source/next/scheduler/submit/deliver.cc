@@ -1,0 +1,66 @@
+// Implements deliver.h.
+#include "scheduler/submit/deliver.h"
+
+#include "scheduler/submit/chunks.h"
+#include "scheduler/submit/wake.h"
+
+#include <algorithm>
+
+namespace weft::internal {
+
+namespace {
+
+// Of many tasks each worker gets some chunks. The pinned tasks of an attached thread are unbound
+// one by one.
+uint32_t SizeOf(const Scheduler &scheduler, uint32_t count, uint32_t onWorker) noexcept {
+    if (onWorker == kAnyWorker) return ChunkSize(scheduler, count);
+    return scheduler.IsAttachedSlot(onWorker) ? 1 : kChunkTasks;
+}
+
+}  // namespace
+
+ChunkList MakeChunks(Scheduler &scheduler, const Worker *worker, uint32_t count, const Task *tasks,
+                     const TasksOf &of, Level level, uint32_t onWorker) noexcept {
+    const uint32_t size = SizeOf(scheduler, count, onWorker);
+    ChunkList list;
+    list.onWorker = onWorker;
+    for (uint32_t begin = 0; begin < count; begin += size, ++list.chunks) {
+        Chunk &chunk =
+            FillChunk(scheduler, worker, std::min(size, count - begin), tasks + begin, of, level);
+        chunk.isPinned = onWorker != kAnyWorker;
+        chunk.next = list.newest;
+        list.newest = &chunk;
+        if (list.oldest == nullptr) list.oldest = &chunk;
+    }
+    return list;
+}
+
+void Deliver(Scheduler &scheduler, Worker *worker, const ChunkList &tasks) noexcept {
+    if (tasks.onWorker != kAnyWorker)
+        return Mail(scheduler, worker, tasks.onWorker, tasks.newest, tasks.oldest);
+    if (worker == nullptr || tasks.chunks != 1)
+        return Inject(scheduler, worker, tasks.newest, tasks.oldest, tasks.chunks);
+    PushEntry(*worker, tasks.newest->level, Entry::Of(*tasks.newest));
+}
+
+// acq_rel: the thread that hands the tasks over sees what was done before each reference went. The
+// next owner of the object comes after all of them.
+void Reach(Scheduler &scheduler, Worker *worker, Deferred &deferred, uint32_t n) noexcept {
+    const ChunkList tasks = deferred.tasks;  // after the subtraction the object may be gone
+    const uint32_t firesAt = deferred.firesAt, index = deferred.index;
+    const uint64_t before = deferred.state.fetch_sub(n, kAcqRel);
+    const uint32_t had = static_cast<uint32_t>(before & Deferred::kLeft), left = had - n;
+    const bool fires = had > firesAt && left <= firesAt && (before & Deferred::kWithdrawn) == 0;
+    if (left == 0) {
+        // only this thread refers to it now
+        constexpr uint64_t kOne = uint64_t{1} << Deferred::kGenerationShift;
+        const uint64_t generation = before >> Deferred::kGenerationShift;
+        deferred.counter.store(nullptr, kRelaxed);
+        // release: a thread that reads the new generation does not use the object
+        deferred.state.store((generation << Deferred::kGenerationShift) + kOne, kRelease);
+        scheduler.deferred.GiveBack(index, CacheOf(worker));
+    }
+    if (fires) Deliver(scheduler, worker, tasks);
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,252 @@
+// Implements deferred.h. state/deferred.h explains the object of such a submission.
+#include "scheduler/wait/deferred.h"
+
+#include "platform/backoff.h"
+#include "scheduler/state/group_of_tasks.h"
+#include "scheduler/state/reporting.h"
+#include "scheduler/submit/deliver.h"
+#include "scheduler/submit/finish.h"
+#include "scheduler/submit/submit.h"
+#include "scheduler/submit/wake.h"
+#include "scheduler/wait/wait.h"
+
+namespace weft::internal {
+
+namespace {
+
+// Returns false, after a report, if another scheduler uses one of the counters.
+bool AreOurs(Scheduler &scheduler, uint32_t count, const CounterTarget *targets) noexcept {
+    for (uint32_t i = 0; i < count; ++i) {
+        // relaxed: for a report
+        const CounterWord word{CounterAccess::Word(*targets[i].counter).load(kRelaxed)};
+        if (scheduler.counters.IsOurs(word)) continue;
+        ReportWrongScheduler(scheduler, "AddTasksAfter", *targets[i].counter);
+        return false;
+    }
+    return true;
+}
+
+// Waits for the counter in place of a record.
+void WaitInstead(Scheduler &scheduler, Fiber *self, const CounterTarget &target) noexcept {
+    ReportOnce(scheduler, ReportCode::OutOfMemory, "Let fewer tasks wait for counters at once.",
+               "AddTasksAfter: there is no memory for another wait record; the call waits itself");
+    if (self != nullptr) {
+        Wait(*self->worker, {*target.counter, target.value});
+        return;
+    }
+    for (Backoff backoff; !IsReached(*target.counter, target.value); backoff.Next()) {
+    }
+}
+
+Counter *GroupOf(const TaskOptions &options) noexcept {
+    return options.taskGroup != nullptr ? TaskGroupAccess::CounterOf(options.taskGroup) : nullptr;
+}
+
+// A submission of deferred tasks. It refers to its object from Begin to End, and holds the group
+// meanwhile: the tasks may have run by then.
+class Submission {
+public:
+    Submission(Scheduler &scheduler, Worker *worker, const LaterTasks &tasks) noexcept
+        : m_scheduler(scheduler),
+          m_worker(worker),
+          m_self(worker != nullptr ? worker->current : nullptr),
+          m_group(tasks.options.taskGroup) {}
+    Submission(const Submission &) = delete;
+    Submission &operator=(const Submission &) = delete;
+
+    // Makes the object, which waits for `left` things and the call, and hands the tasks over when
+    // `firesAt` of them are left. Returns null after a report.
+    Deferred *Begin(const LaterTasks &later, uint32_t left, uint32_t firesAt = 0) noexcept {
+        if (m_worker != nullptr) Flush(*m_worker);
+        Counter *const held = GroupOf(later.options);
+        const uint32_t index = m_scheduler.deferred.Take(CacheOf(m_worker));
+        if (index == m_scheduler.deferred.kNone) {
+            ReportMistake(m_scheduler.options, ReportCode::OutOfMemory,
+                          "Let fewer batches wait at once.",
+                          "there is no memory for another deferred batch; it is not submitted");
+            return nullptr;
+        }
+        Counter *counter = later.counter;
+        const bool isHeld = held == nullptr || RaiseNow(m_scheduler, *held, 1);
+        if (!isHeld || !CountTasks(m_scheduler, m_worker, later.count, counter, later.options)) {
+            if (isHeld && held != nullptr) Lower(m_scheduler, m_worker, *held, 1);
+            m_scheduler.deferred.GiveBack(index, CacheOf(m_worker));
+            return nullptr;
+        }
+        Deferred &deferred = m_scheduler.deferred.At(index);
+        deferred.index = index;
+        deferred.firesAt = firesAt;
+        deferred.tasks = MakeChunks(m_scheduler, m_worker, later.count, later.tasks,
+                                    TasksWith(m_worker, counter, later.options),
+                                    LevelOf(m_worker, later.options), later.options.worker);
+        // relaxed, both: the store below publishes them
+        deferred.counter.store(counter, kRelaxed);
+        const uint64_t generation = deferred.state.load(kRelaxed) >> Deferred::kGenerationShift;
+        // release: publishes the object to WithdrawTasks
+        deferred.state.store(generation << Deferred::kGenerationShift | (uint64_t{left} + 1),
+                             kRelease);
+        m_handle = {index, static_cast<uint32_t>(generation), m_scheduler.runNumber};
+        return &deferred;
+    }
+
+    // `reached` of the things are over. If the tasks belong to a group that is cancelled, withdraws
+    // them. After that the group may be gone.
+    void End(Deferred &deferred, uint32_t reached, DeferredHandle *handle) noexcept {
+        if (handle != nullptr) *handle = m_handle;
+        Reach(m_scheduler, TheWorker(), deferred, reached + 1);
+        if (m_group == nullptr) return;
+        if (TaskGroupAccess::IsCancelledLast(*m_group))
+            WithdrawTasks(m_scheduler, TheWorker(), m_handle, false);
+        Lower(m_scheduler, TheWorker(), *TaskGroupAccess::CounterOf(m_group), 1);
+    }
+
+    const DeferredHandle &Handle() const noexcept { return m_handle; }
+    Fiber *Self() const noexcept { return m_self; }
+    // The call may have waited, and then continued on another worker.
+    Worker *TheWorker() const noexcept { return m_self != nullptr ? m_self->worker : m_worker; }
+
+private:
+    Scheduler &m_scheduler;
+    Worker *const m_worker;
+    Fiber *const m_self;
+    TaskGroup *const m_group;  // the options may be gone at the end
+    DeferredHandle m_handle;
+};
+
+// There is no memory for a record, and the caller is in a hook. Takes the records off the counters
+// before `end`: their owner may destroy them when the call returns. Returns how many they were.
+uint32_t Refuse(Scheduler &scheduler, const Deferred &deferred, const CounterTarget *after,
+                const CounterTarget *end) noexcept {
+    ReportMistake(scheduler.options, ReportCode::OutOfMemory,
+                  "Let fewer tasks wait for counters at once.",
+                  "AddTasksAfter: there is no memory for another wait record, and a hook cannot "
+                  "wait; the tasks are not submitted");
+    uint32_t removed = 0;
+    for (; after != end; ++after)
+        removed += scheduler.counters.Remove(CounterAccess::Word(*after->counter),
+                                             kDeferredOwner | deferred.index);
+    return removed;
+}
+
+}  // namespace
+
+bool SubmitAfter(Scheduler &scheduler, Worker *worker, uint32_t afterCount,
+                 const CounterTarget *after, const LaterTasks &tasks) noexcept {
+    using Registration = Counters::Registration;
+    if (!AreOurs(scheduler, afterCount, after)) return false;
+    Submission submission(scheduler, worker, tasks);
+    DeferredHandle *const handle = tasks.handle;
+    const Priority priority = tasks.options.priority;
+    Deferred *const deferred = submission.Begin(tasks, afterCount);
+    if (deferred == nullptr) return false;
+    uint32_t reached = 0;
+    for (uint32_t i = 0; i < afterCount; ++i) {
+        const Registration result = scheduler.counters.RegisterOther(
+            CounterAccess::Word(*after[i].counter), kDeferredOwner | deferred->index,
+            after[i].value, priority, CacheOf(submission.TheWorker()));
+        if (result == Registration::Waiting) continue;
+        if (result == Registration::NoRecord) {
+            if (submission.Self() != nullptr && submission.TheWorker()->inHook) {
+                reached += Refuse(scheduler, *deferred, after, after + i) + (afterCount - i);
+                // if the group has withdrawn the tasks first, the group skips them
+                const bool isRefused =
+                    WithdrawTasks(scheduler, submission.TheWorker(), submission.Handle(), true);
+                submission.End(*deferred, reached, nullptr);
+                return !isRefused;
+            }
+            WaitInstead(scheduler, submission.Self(), after[i]);
+        }
+        ++reached;
+    }
+    submission.End(*deferred, reached, handle);
+    return true;
+}
+
+bool SubmitAt(Scheduler &scheduler, Worker *worker, uint64_t deadline,
+              const LaterTasks &tasks) noexcept {
+    Submission submission(scheduler, worker, tasks);
+    Deferred *const deferred = submission.Begin(tasks, 1);
+    if (deferred == nullptr) return false;
+    scheduler.timers.SetIf(deferred->timer, deadline, [] { return true; });
+    scheduler.notices.Show(Notices::kTimed);
+    KeepDeadline(scheduler, worker, deadline);
+    // If the tasks were withdrawn before the timer was set, that call has not cleared the timer.
+    // The lock of the timers orders the two. relaxed: so does it the flag.
+    const bool isWithdrawn = (deferred->state.load(kRelaxed) & Deferred::kWithdrawn) != 0;
+    const uint32_t reached = isWithdrawn && scheduler.timers.Clear(deferred->timer) ? 1 : 0;
+    submission.End(*deferred, reached, tasks.handle);
+    return true;
+}
+
+// The references: the wait record, the timer, the caller's, and that of the call. The call's and
+// one of the first two have to go before the tasks are handed over.
+bool SubmitAfterOrAt(Scheduler &scheduler, Worker &worker, const CounterTarget &after,
+                     uint64_t deadline, const LaterTasks &tasks, uint32_t &index) noexcept {
+    using Registration = Counters::Registration;
+    if (!AreOurs(scheduler, 1, &after)) return false;
+    Submission submission(scheduler, &worker, tasks);
+    const Priority priority = tasks.options.priority;
+    Deferred *const deferred = submission.Begin(tasks, 3, 2);
+    if (deferred == nullptr) return false;
+    index = deferred->index;
+    scheduler.timers.SetIf(deferred->timer, deadline, [] { return true; });
+    scheduler.notices.Show(Notices::kTimed);
+    KeepDeadline(scheduler, &worker, deadline);
+    const Registration result = scheduler.counters.RegisterOther(
+        CounterAccess::Word(*after.counter), kDeferredOwner | deferred->index, after.value,
+        priority, CacheOf(&worker));
+    if (result == Registration::NoRecord) Wait(worker, {*after.counter, after.value, deadline});
+    submission.End(*deferred, result == Registration::Waiting ? 0 : 1, nullptr);
+    return true;
+}
+
+bool EndAfterOrAt(Worker &worker, const CounterTarget &after, uint32_t index) noexcept {
+    Scheduler &scheduler = *worker.scheduler;
+    Deferred &deferred = scheduler.deferred.At(index);
+    const bool isEarly = scheduler.counters.Remove(CounterAccess::Word(*after.counter),
+                                                   kDeferredOwner | index, worker.index);
+    const bool isCleared = scheduler.timers.Clear(deferred.timer);
+    Reach(scheduler, &worker, deferred, 1u + (isEarly ? 1 : 0) + (isCleared ? 1 : 0));
+    return !isEarly || IsReached(*after.counter, after.value);
+}
+
+// The thread that sets kWithdrawn hands the tasks over. It refers to the object meanwhile.
+bool WithdrawTasks(Scheduler &scheduler, Worker *worker, DeferredHandle handle,
+                   bool replaces) noexcept {
+    if (handle.run != scheduler.runNumber || !scheduler.deferred.Has(handle.index)) return false;
+    Deferred &deferred = scheduler.deferred.At(handle.index);
+    uint64_t state = deferred.state.load(kRelaxed);  // relaxed: the CAS decides
+    do {
+        if (state >> Deferred::kGenerationShift != handle.generation ||
+            (state & Deferred::kWithdrawn) != 0 || (state & Deferred::kLeft) == 0)
+            return false;
+        // acquire: the object is complete
+    } while (!deferred.state.compare_exchange_strong(state, (state + 1) | Deferred::kWithdrawn,
+                                                     kAcqRel, kRelaxed));
+    const ChunkList tasks = deferred.tasks;
+    const bool isCleared = scheduler.timers.Clear(deferred.timer);
+    Reach(scheduler, worker, deferred, isCleared ? 2 : 1);
+    for (Node *node = tasks.newest; replaces && node != nullptr; node = node->next) {
+        Chunk &chunk = *static_cast<Chunk *>(node);
+        for (uint32_t i = 0; i < chunk.end; ++i)
+            chunk.Tasks()[i] = {[](TaskScheduler *, void *) {}, nullptr};
+    }
+    Deliver(scheduler, worker, tasks);
+    return true;
+}
+
+void WithdrawBatchesOf(Scheduler &scheduler, Worker *worker, const Counter *group) noexcept {
+    for (uint32_t index = 0; scheduler.deferred.Has(index); ++index) {
+        Deferred &deferred = scheduler.deferred.At(index);
+        // acquire: pairs with the release in Begin, so the counter is that of this use or a later
+        // one. In the second case WithdrawTasks fails, because the number has changed.
+        const uint64_t state = deferred.state.load(kAcquire);
+        if ((state & Deferred::kLeft) != 0 && deferred.counter.load(kRelaxed) == group)
+            WithdrawTasks(scheduler, worker,
+                          {index, static_cast<uint32_t>(state >> Deferred::kGenerationShift),
+                           scheduler.runNumber},
+                          false);
+    }
+}
+
+}  // namespace weft::internal

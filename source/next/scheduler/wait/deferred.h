@@ -1,0 +1,48 @@
+// Submits tasks later: once counters have come down to a value, or at a deadline. Until then they
+// hold no fiber. They count as submitted at once, so the run does not end before them.
+#pragma once
+
+#include "scheduler/state/scheduler.h"
+#include "weft/deferred.h"
+
+namespace weft::internal {
+
+/// The tasks of one call. The arguments have been checked.
+struct LaterTasks {
+    uint32_t count;
+    const Task *tasks;
+    Counter *counter;
+    const TaskOptions &options;
+    DeferredHandle *handle = nullptr;  // stands for the tasks in WithdrawTasks
+};
+
+/// Submits the tasks once each of `after` was at or below its value. `after` is only used during
+/// the call. Returns at once, unless there is no memory for another wait record: then the call
+/// waits itself (reported). A hook cannot wait, so it is refused. Returns false after a report.
+/// `worker`: the caller's, or null; it may be another one afterwards.
+bool SubmitAfter(Scheduler &scheduler, Worker *worker, uint32_t afterCount,
+                 const CounterTarget *after, const LaterTasks &tasks) noexcept;
+
+/// Submits the tasks at `deadline`. Returns false after a report.
+bool SubmitAt(Scheduler &scheduler, Worker *worker, uint64_t deadline,
+              const LaterTasks &tasks) noexcept;
+
+/// Submits the tasks once `after` was at or below its value, or at `deadline`, whichever comes
+/// first. Returns false after a report. Sets `index` before the tasks can begin. The owner then
+/// calls EndAfterOrAt once, which returns true if the counter was reached.
+bool SubmitAfterOrAt(Scheduler &scheduler, Worker &worker, const CounterTarget &after,
+                     uint64_t deadline, const LaterTasks &tasks, uint32_t &index) noexcept;
+bool EndAfterOrAt(Worker &worker, const CounterTarget &after, uint32_t index) noexcept;
+
+/// Withdraws the tasks, unless they were handed over. Then they count as finished soon. With
+/// `replaces` a function that does nothing takes the place of theirs; otherwise their group skips
+/// them. Returns false if it is too late.
+bool WithdrawTasks(Scheduler &scheduler, Worker *worker, DeferredHandle handle,
+                   bool replaces) noexcept;
+
+/// Withdraws all tasks that this group counts. Takes time in proportion to the largest number of
+/// deferred submissions in the run so far. One that is submitted at the same time withdraws itself,
+/// if this does not see it.
+void WithdrawBatchesOf(Scheduler &scheduler, Worker *worker, const Counter *group) noexcept;
+
+}  // namespace weft::internal

@@ -1,0 +1,110 @@
+// Implements wait_any.h. Each counter gets a wait record. The first one that is reached ends the
+// wait (submit/finish.cc). Then the call takes the others off their counters. It returns when no
+// record is on its way any more.
+#include "scheduler/wait/wait_any.h"
+
+#include "scheduler/state/reporting.h"
+#include "scheduler/submit/finish.h"
+#include "scheduler/wait/external.h"
+#include "scheduler/wait/wait.h"
+
+namespace weft::internal {
+
+namespace {
+
+uint32_t FirstReached(uint32_t count, Counter *const *counters) noexcept {
+    uint32_t i = 0;
+    while (i < count && !IsReached(*counters[i], 0)) ++i;
+    return i;
+}
+
+// Puts a record on a counter. Returns true if it is there now.
+bool Register(Scheduler &scheduler, uint32_t user, AnyWait &wait, Counter &counter, uint32_t which,
+              Priority priority) noexcept {
+    using Registration = Counters::Registration;
+    const uint32_t index = scheduler.anyRecords.Take(user);
+    Registration result = Registration::NoRecord;
+    if (index != scheduler.anyRecords.kNone) {
+        scheduler.anyRecords.At(index) = {&wait, which};
+        result = scheduler.counters.RegisterOther(CounterAccess::Word(counter), kAnyOwner | index,
+                                                  0, priority, user);
+        if (result == Registration::Waiting) return true;
+        scheduler.anyRecords.GiveBack(index, user);
+    }
+    if (result == Registration::Satisfied) {
+        uint32_t none = AnyWait::kNone;
+        wait.winner.compare_exchange_strong(none, which, kRelaxed);  // relaxed: for this thread
+    } else if (result == Registration::OtherScheduler) {
+        ReportWrongScheduler(scheduler, "WaitForAny", counter);
+    } else {
+        ReportMistake(scheduler.options, ReportCode::OutOfMemory,
+                      "Let fewer tasks wait for counters at once.",
+                      "WaitForAny: there is no memory for another wait record");
+    }
+    return false;
+}
+
+// Takes the wait's record off the counter. While the predicate runs, the record stays there.
+bool TakeOff(Scheduler &scheduler, uint32_t user, const AnyWait &wait, Counter &counter) noexcept {
+    uint32_t taken = 0;
+    const auto wants = [&](uint32_t owner, uint32_t) {
+        taken = owner & ~kOwnerKind;
+        return (owner & kOwnerKind) == kAnyOwner && scheduler.anyRecords.At(taken).wait == &wait;
+    };
+    if (scheduler.counters.RemoveIf(CounterAccess::Word(counter), user, wants) == Counters::kNobody)
+        return false;
+    scheduler.anyRecords.GiveBack(taken, user);
+    return true;
+}
+
+// `waitFor(counter, deadline)` waits until the counter is zero. `self`: null for an external
+// thread.
+template <class WaitForZero>
+uint32_t WaitForOne(Scheduler &scheduler, const Fiber *self, uint32_t count,
+                    Counter *const *counters, uint64_t deadline, WaitForZero waitForZero) noexcept {
+    const auto worker = [self] { return self != nullptr ? self->worker : nullptr; };
+    const Priority priority = self != nullptr ? self->level.ThePriority() : Priority::Normal;
+    AnyWait wait;
+    RaiseNow(scheduler, wait.all, count);
+    uint32_t registered = 0;
+    while (registered < count && Register(scheduler, CacheOf(worker()), wait, *counters[registered],
+                                          registered, priority))
+        ++registered;
+    if (registered == count) waitForZero(wait.first, deadline);
+    uint32_t gone = count - registered;
+    for (uint32_t i = 0; i < registered; ++i)
+        gone += TakeOff(scheduler, CacheOf(worker()), wait, *counters[i]) ? 1 : 0;
+    if (gone != 0) Lower(scheduler, worker(), wait.all, gone);
+    waitForZero(wait.all, Timers::kNever);
+    const uint32_t winner = wait.winner.load(kAcquire);  // acquire: pairs with ReachAny
+    return winner != AnyWait::kNone ? winner : count;
+}
+
+}  // namespace
+
+uint32_t WaitAny(Worker &worker, uint32_t count, Counter *const *counters,
+                 uint64_t deadline) noexcept {
+    Fiber &self = *worker.current;
+    Flush(worker);
+    const uint32_t reached = FirstReached(count, counters);
+    if (reached != count) {
+        PointAfterWait(self);
+        return reached;
+    }
+    return WaitForOne(*worker.scheduler, &self, count, counters, deadline,
+                      [&](Counter &counter, uint64_t until) {
+                          Wait(*self.worker, {counter, 0, until});
+                      });
+}
+
+uint32_t WaitAnyExternal(EntryGate::Visit &visit, Scheduler &scheduler, uint32_t count,
+                         Counter *const *counters, uint64_t deadline) noexcept {
+    const uint32_t reached = FirstReached(count, counters);
+    if (reached != count) return reached;
+    return WaitForOne(scheduler, nullptr, count, counters, deadline,
+                      [&](Counter &counter, uint64_t until) {
+                          WaitExternal(visit, scheduler, counter, 0, until);
+                      });
+}
+
+}  // namespace weft::internal
