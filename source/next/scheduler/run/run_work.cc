@@ -35,25 +35,19 @@ WEFT_FORCEINLINE bool AnyCall(const Worker &worker) noexcept {
 
 }  // namespace
 
-namespace {
-
 // Destroys the task, if it is a closure.
-void SkipTask(const Worker &worker, const Task &task) noexcept {
-    auto &closures = worker.scheduler->closures;
+void SkipTask(const Fiber &self, const Task &task) noexcept {
+    auto &closures = self.worker->scheduler->closures;
     if (reinterpret_cast<uintptr_t>(task.arg) % alignof(ClosureBlock) != 0 ||
         !closures.Contains(task.arg))
         return;
     const ClosureBlock *block = static_cast<const ClosureBlock *>(task.arg);
     if (block->run != task.function) return;
     task.function(nullptr, task.arg);
-    closures.GiveBack(block->index, CacheOf(&worker));
+    closures.GiveBack(block->index, CacheOf(self.worker));
 }
 
-WEFT_FORCEINLINE void CallOrSkip(const Fiber &self, const Task &task, TaskGroup *group) {
-    if (WEFT_UNLIKELY(group != nullptr) && TaskGroupAccess::Skips(*group))
-        return SkipTask(*self.worker, task);
-    task.function(self.worker->taskScheduler, task.arg);
-}
+namespace {
 
 // Called in the handler of an exception.
 [[maybe_unused]] bool IsKept(TaskGroup *group) noexcept {
@@ -63,46 +57,64 @@ WEFT_FORCEINLINE void CallOrSkip(const Fiber &self, const Task &task, TaskGroup 
 
 }  // namespace
 
-void CallTask(Fiber &self, const Task &task, TaskGroup *group) noexcept {
 #if defined(__cpp_exceptions) || defined(_CPPUNWIND)
+void TaskThrew(const Fiber &self, TaskGroup *group) noexcept {
     try {
-        CallOrSkip(self, task, group);
+        throw;
     } catch (const std::exception &exception) {
         if (!IsKept(group)) ReportThrown(*self.worker->scheduler, exception.what());
     } catch (...) {
         CheckThreadStays();
         if (!IsKept(group)) ReportThrown(*self.worker->scheduler, "not a std::exception");
     }
-#else
-    CallOrSkip(self, task, group);
+}
 #endif
+
+namespace {
+
+// Counts the tasks of a chunk as picks, several at once. A task may have counted picks, too.
+void CountPicks(Worker &worker, uint32_t picks) noexcept {
+    uint32_t &budget = worker.fair.budget;
+    if (budget > picks)
+        budget -= picks;
+    else
+        ReadClock(worker);
 }
 
+}  // namespace
+
 // While the chunk is in the claim, the worker has not left this fiber. If tasks take long, the rest
-// of the chunk goes back to the deque: then it never waits for a long task.
+// of the chunk goes back to the deque: then it never waits for a long task. The first task counts
+// as a pick already.
 void RunChunk(Fiber &self, Chunk &chunk) noexcept {
     Counter *const counter = chunk.of.counter;
     TaskGroup *const group = GroupOf(chunk.of);
     Worker *worker = self.worker;
     BeginChunk(*worker, chunk);
     bool isLong = IsLong(*worker);
-    for (uint32_t next = chunk.begin;;) {  // in a register: only this loop changes it meanwhile
+    uint32_t next = chunk.begin, counted = next;  // in registers: only this loop changes them
+    uint32_t look = next + worker->fair.budget;
+    for (;;) {
         const Task task = chunk.Tasks()[next++];
         chunk.begin = static_cast<uint8_t>(next);
-        if (WEFT_UNLIKELY(next == chunk.end))
+        if (WEFT_UNLIKELY(next == chunk.end)) {
+            CountPicks(*worker, next - counted - 1);
             EndChunk(*worker);
-        else if (WEFT_UNLIKELY(isLong))
+        } else if (WEFT_UNLIKELY(isLong)) {
             ReleaseClaims(*worker);
+        }
         CallTask(self, task, group);
         worker = self.worker;
         if (WEFT_UNLIKELY(worker->claim != &chunk)) return Ran(*worker, counter, 1);
-        if (WEFT_LIKELY(--worker->fair.budget != 0 && !AnyCall(*worker))) continue;
+        if (WEFT_LIKELY(next < look && !AnyCall(*worker))) continue;
         Settle(*worker, 0);
-        if (worker->fair.budget == 0) ReadClock(*worker);
+        CountPicks(*worker, next - counted);
         const bool attends = AttendNow(*worker);
         if (worker->claim != &chunk) return;
         if (attends) return ReleaseClaims(*worker);
         isLong = IsLong(*worker);
+        counted = next;
+        look = next + worker->fair.budget;
     }
 }
 

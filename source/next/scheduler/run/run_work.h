@@ -2,13 +2,36 @@
 #pragma once
 
 #include "platform/compiler.h"
+#include "scheduler/state/group_of_tasks.h"
 #include "scheduler/state/scheduler.h"
 
 namespace weft::internal {
 
-/// Calls the function of a task, unless its group is cancelled. An exception that leaves the task
-/// goes to its group, or is reported. `group`: null if there is none.
-void CallTask(Fiber &self, const Task &task, TaskGroup *group = nullptr) noexcept;
+/// Called in the handler of an exception that has left a task: it goes to the group, or is
+/// reported.
+void TaskThrew(const Fiber &self, TaskGroup *group) noexcept;
+/// Called instead of the function of a task that is skipped.
+void SkipTask(const Fiber &self, const Task &task) noexcept;
+
+WEFT_FORCEINLINE void CallOrSkip(const Fiber &self, const Task &task, TaskGroup *group) {
+    if (WEFT_UNLIKELY(group != nullptr) && TaskGroupAccess::Skips(*group))
+        return SkipTask(self, task);
+    task.function(self.worker->taskScheduler, task.arg);
+}
+
+/// Calls the function of a task, unless its group is cancelled. `group`: null if there is none.
+WEFT_FORCEINLINE void CallTask(const Fiber &self, const Task &task,
+                               TaskGroup *group = nullptr) noexcept {
+#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
+    try {
+        CallOrSkip(self, task, group);
+    } catch (...) {
+        TaskThrew(self, group);
+    }
+#else
+    CallOrSkip(self, task, group);
+#endif
+}
 
 /// Runs a task, or tasks of a chunk, on this fiber. They count as finished then. The rest of the
 /// chunk may run elsewhere.
