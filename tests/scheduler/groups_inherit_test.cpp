@@ -1,6 +1,6 @@
 // Tasks that run on top of a task that waits for them. They keep the groups that they name, and the
 // tasks that they submit have the same groups.
-#include "scheduler/state/groups.h"
+#include "weft/task_scheduler.h"
 
 #include "support/group_layouts.h"
 #include "support/spin.h"

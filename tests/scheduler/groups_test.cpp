@@ -1,5 +1,6 @@
-#include "scheduler/state/groups.h"
+#include "weft/task_scheduler.h"
 
+#include "platform/compiler.h"
 #include "support/group_layouts.h"
 #include "support/spin.h"
 #include "support/threads.h"

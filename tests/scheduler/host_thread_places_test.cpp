@@ -1,5 +1,5 @@
 // weft leaves the threads of a host where they are (SchedulerOptions::hostThreads).
-#include "scheduler/run/worker_thread.h"
+#include "weft/task_scheduler.h"
 
 #include "platform/compiler.h"
 

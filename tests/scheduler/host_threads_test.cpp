@@ -1,4 +1,4 @@
-#include "scheduler/run/worker_thread.h"
+#include "weft/task_scheduler.h"
 
 #include "platform/floating_point.h"
 #include "support/control_words.h"

@@ -1,4 +1,4 @@
-#include "scheduler/run/search.h"
+#include "weft/task_scheduler.h"
 
 #include "support/child_process.h"
 #include "support/scheduler_run.h"

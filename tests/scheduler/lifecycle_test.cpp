@@ -1,4 +1,4 @@
-#include "scheduler/run/lifecycle.h"
+#include "weft/task_scheduler.h"
 
 #include "platform/sanitizers.h"
 #include "platform/thread.h"

@@ -1,4 +1,4 @@
-#include "scheduler/submit/post.h"
+#include "weft/task_scheduler.h"
 
 #include "support/scheduler_run.h"
 #include "support/spin.h"

@@ -1,5 +1,5 @@
 // Start without workers: the attached thread runs all tasks.
-#include "scheduler/run/attach.h"
+#include "weft/task_scheduler.h"
 
 #include "support/failing_allocation.h"
 #include "support/scheduler_run.h"

@@ -1,4 +1,4 @@
-#include "scheduler/run/lifecycle.h"
+#include "weft/task_scheduler.h"
 
 #include "support/failing_allocation.h"
 #include "support/scheduler_run.h"

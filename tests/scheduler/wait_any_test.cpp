@@ -1,4 +1,4 @@
-#include "scheduler/wait/wait_any.h"
+#include "weft/task_scheduler.h"
 
 #include "support/failing_allocation.h"
 #include "support/scheduler_run.h"

@@ -98,6 +98,11 @@ public:
         return kNone;
     }
 
+    /// Returns true if the worker has announced its latest sleep for one of the levels.
+    bool IsFor(uint32_t worker, uint32_t levels) const noexcept {
+        return (m_masks[worker].levels.load(kSeqCst) & levels) != 0;
+    }
+
     /// Call them after publishing. PlainWanted: a plain worker sleeps, and none searches. Wanted:
     /// the same, or a choosy worker sleeps, which may be able to take the work.
     bool PlainWanted() const noexcept { return PlainWanted(m_state.load(kSeqCst)); }

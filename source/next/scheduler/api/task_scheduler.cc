@@ -52,7 +52,8 @@ void TaskScheduler::AddChildTasks(uint32_t count, const Task *tasks,
     if (count == 0) return;
     Worker *worker = CallingWorker(*this, "AddChildTasks");
     if (worker == nullptr) return;
-    if (worker->current->IsThreadStack()) {
+    // a pinned task may run on top of a thread's own stack
+    if (worker->current->IsThreadStack() && worker->current->inlined == nullptr) {
         ReportMistake(worker->scheduler->options, ReportCode::NotAWorker,
                       "Call it from a task, or call AddTasks.",
                       "AddChildTasks was called outside of tasks");
@@ -175,13 +176,11 @@ void SetActive(Scheduler &scheduler, uint32_t count) noexcept {
         return;
     }
     scheduler.activeWorkers.store(count, kSeqCst);
-    ComputeRuns(scheduler);
     SignalAll(scheduler, WorkerOf(*scheduler.taskScheduler));
 }
 
 void SetLowGroupsTo(Scheduler &scheduler, uint8_t groups) noexcept {
     scheduler.lowGroups.store(groups, kSeqCst);
-    ComputeRuns(scheduler);
     SignalAll(scheduler, WorkerOf(*scheduler.taskScheduler));
 }
 

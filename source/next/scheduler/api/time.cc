@@ -137,7 +137,9 @@ bool AddTaskAt(TaskScheduler &scheduler, Clock::time_point time, Task task, Coun
 
 bool Withdraw(TaskScheduler &scheduler, DeferredHandle handle) noexcept {
     const Caller caller(scheduler, "Withdraw");
-    return caller.MaySubmit() && WithdrawTasks(*caller.Running(), caller.TheWorker(), handle, true);
+    // also while the run is ending: it cannot prolong the run
+    return caller.Running() != nullptr && MaySubmit(caller.TheWorker(), "Withdraw") &&
+           WithdrawTasks(*caller.Running(), caller.TheWorker(), handle, true);
 }
 
 // A coroutine goes on in a task of its own, which the counter of the last one counts. The new task

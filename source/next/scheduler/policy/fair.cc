@@ -16,6 +16,15 @@ constexpr uint64_t kLevelShare = 8;   // a level gets one part in so many
 constexpr uint64_t kMostOwed = 100;   // ms: a level is owed no more than this
 constexpr uint32_t kOthersTurn = 4;   // each fourth fair pick begins with others' deques
 
+// Without workers the attached thread runs all tasks in the same order each time. So its clock goes
+// on by a microsecond with each pick.
+uint64_t Clock(const Worker &worker, uint32_t picks) noexcept {
+    const Scheduler &scheduler = *worker.scheduler;
+    return scheduler.workerCount != 0
+               ? env::Ticks()
+               : worker.fair.lookedAt + picks * (scheduler.tuning.millisecond / 1000);
+}
+
 // The level that is late the longest, or kLevels. A level without work is not late.
 uint32_t LatestLevel(Worker &worker) noexcept {
     Fairness &fair = worker.fair;
@@ -48,7 +57,7 @@ Work PickLate(Worker &worker) noexcept {
 
 void StartClock(Worker &worker) noexcept {
     Fairness &fair = worker.fair;
-    fair.lookedAt = env::Ticks();
+    fair.lookedAt = Clock(worker, 0);
     fair.fairAt = std::max(fair.fairAt, fair.lookedAt + worker.scheduler->tuning.millisecond);
     for (uint64_t &late : fair.late) late = std::max(late, fair.lookedAt);
 }
@@ -56,7 +65,7 @@ void StartClock(Worker &worker) noexcept {
 void ReadClock(Worker &worker) noexcept {
     Fairness &fair = worker.fair;
     const uint64_t millisecond = worker.scheduler->tuning.millisecond;
-    const uint64_t now = env::Ticks(), took = now - fair.lookedAt;
+    const uint64_t now = Clock(worker, fair.period), took = now - fair.lookedAt;
     fair.lookedAt = now;
     fair.picks += fair.period;
     const uint64_t most = millisecond / 10 / (took / fair.period + 1);

@@ -43,6 +43,12 @@ inline void OweFairPick(Worker &worker) noexcept {
     worker.fair.isUrgent = worker.fair.isAsked = true;
 }
 
+/// The level had its turn, but its work could not begin.
+inline void ForgoTurn(Worker &worker, Level level) noexcept {
+    worker.fair.late[level.index] = worker.fair.lookedAt;
+    worker.fair.serves = kLevels;
+}
+
 /// Takes work that waits for long: of a late level, or the oldest of the highest level. Returns
 /// nothing if no such pick is due.
 Work PickFair(Worker &worker) noexcept;

@@ -54,9 +54,9 @@ Work TakeUsual(Worker &worker, Level level) noexcept {
 }  // namespace
 
 Work NextWork(Worker &worker) noexcept {
-    Flush(worker);
-    if (WEFT_UNLIKELY(worker.comesNext != nullptr)) return Found(worker, TakeNext(worker));
+    Flush(worker, true);
     if (worker.fair.budget == 0) ReadClock(worker);
+    if (WEFT_UNLIKELY(worker.comesNext != nullptr)) return Found(worker, TakeNext(worker));
     TakeArrivals(worker);
     if (WEFT_UNLIKELY(worker.ownWaits != nullptr)) return Found(worker, PickOwn(worker));
     if (WEFT_UNLIKELY(worker.fair.isUrgent)) {

@@ -48,7 +48,7 @@ Work Dig(Worker &worker, Worker &victim, Level level) noexcept {
 template <class Look>
 Work InAllDeques(Worker &worker, Look look) noexcept {
     Scheduler &scheduler = *worker.scheduler;
-    const uint32_t runs = worker.runs.load(kRelaxed) & LevelsOf(SlotsInUse(scheduler));
+    const uint32_t runs = worker.filter.runs & LevelsOf(SlotsInUse(scheduler));
     const uint32_t slots = scheduler.Slots();
     for (uint32_t levels = runs; levels != 0; levels &= levels - 1) {
         const Level level = Level::At(LowestBit(levels));
@@ -79,7 +79,7 @@ InOwnScope::InOwnScope(Fiber &self, const Counter &counter) noexcept
     Worker &worker = *self.worker;
     // relaxed: it is only a number
     const uint32_t number = worker.scheduler->scopes.fetch_add(1, kRelaxed);
-    m_wait = {&counter, number % Entry::kMostScopes + 1, worker.ownWaits};
+    m_wait = {&counter, number % Entry::kMostScopes + 1, m_outer, worker.ownWaits};
     worker.ownWaits = &m_wait;
     self.scope = m_wait.scope;
     worker.digsAt = env::Ticks();

@@ -1,6 +1,7 @@
 // Implements places.h.
 #include "scheduler/policy/places.h"
 
+#include "scheduler/state/groups.h"
 #include "scheduler/submit/deliver.h"
 #include "scheduler/submit/ready.h"
 #include "scheduler/submit/wake.h"
@@ -32,10 +33,15 @@ bool ClaimTimer(Scheduler &scheduler, const Worker &worker, Timer &timer) noexce
 void TakeDueTimers(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     const auto claim = [&](Timer &timer) { return ClaimTimer(scheduler, worker, timer); };
-    for (uint32_t i = 0; i < kMostDue; ++i) {
+    Node *due[kMostDue];
+    uint32_t count = 0;
+    while (count < kMostDue) {
         Timer *const timer = scheduler.timers.TakeDue(env::Now(), claim);
         if (timer == nullptr) break;
-        Node &owner = *static_cast<Node *>(timer->owner);
+        due[count++] = static_cast<Node *>(timer->owner);
+    }
+    while (count != 0) {  // the earliest one becomes the newest entry
+        Node &owner = *due[--count];
         if (owner.kind == Node::Kind::Fiber)
             MakeReady(scheduler, &worker, static_cast<Fiber &>(owner));
         else
@@ -63,7 +69,7 @@ void TakeMail(Worker &worker) noexcept {
     for (Node *node = worker.inbox.TakeAll(); node != nullptr;) {
         Node *const next = node->next;
         if (node->kind == Node::Kind::Signal) {
-            worker.isSignalled.store(false, kSeqCst);  // [order] before `runs` is read
+            worker.isSignalled.store(false, kSeqCst);  // [order] before RunsOf
             node = next;
             continue;
         }
@@ -72,21 +78,31 @@ void TakeMail(Worker &worker) noexcept {
     }
     const uint32_t before = worker.filter.may;
     NoteFilter(worker);
-    if ((before & ~worker.filter.may) != 0) PassOn(worker);
+    PassOn(worker, before);
 }
 
 }  // namespace
 
-void PassOn(const Worker &worker) noexcept {
-    const uint32_t leaves = worker.holds & ~worker.filter.may;
-    for (uint32_t levels = leaves | kPlainLevels; levels != 0; levels &= levels - 1)
+void PassOn(Worker &worker, uint32_t before) noexcept {
+    for (uint32_t levels = before & ~worker.filter.may; levels != 0; levels &= levels - 1)
         Published(*worker.scheduler, &worker, Level::At(LowestBit(levels)), 2);
+}
+
+void PassWakeUpsOn(Worker &worker) noexcept {
+    const uint32_t mine = worker.filter.isChoosy ? kAllLevels : kAllLevels & ~kPlainLevels;
+    for (uint32_t levels = worker.filter.may & mine; levels != 0; levels &= levels - 1) {
+        const Level level = Level::At(LowestBit(levels));
+        if (AnyOf(worker, level)) Published(*worker.scheduler, &worker, level, 1);
+    }
 }
 
 uint32_t ScopeThatWants(const Worker &worker, const Entry &entry) noexcept {
     const Counter *const counter = entry.CounterOfIt();
     for (const OwnWait *wait = worker.ownWaits; wait != nullptr; wait = wait->next) {
-        if (counter == wait->counter || entry.Scope() == wait->scope) return wait->scope;
+        if (counter != wait->counter && entry.Scope() != wait->scope) continue;
+        const OwnWait *later = worker.ownWaits;
+        while (later != wait && later->outer != wait->scope) later = later->next;
+        if (later == wait) return wait->scope;
     }
     return 0;
 }
@@ -162,7 +178,7 @@ void NoteFilter(Worker &worker) noexcept {
         if (filter.limits[i] != 0) limit = i;
     }
     filter.limit = limit;
-    const uint32_t runs = worker.runs.load(kSeqCst);
+    const uint32_t runs = filter.runs = RunsOf(*worker.scheduler, worker);
     filter.may = runs & LevelsOf((1u << kSlots) - 1, limit);
     filter.heeds = Notices::kInjected | Notices::kTimed | Notices::kForValue | (runs & kHighLevels);
     const Level ofNone(Priority::Normal), ofGroup(Priority::Normal, worker.group + 1);

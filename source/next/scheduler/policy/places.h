@@ -13,8 +13,9 @@ inline uint32_t LevelsToLookAt(const Worker &worker) noexcept {
     return (worker.filter.may & seen) | worker.filter.pinned;
 }
 
-/// Returns the scope of the wait with OwnTasks on this worker that wants the entry, or 0. The entry
-/// may be torn: compares addresses only.
+/// Returns the scope of a wait with OwnTasks on this worker that wants the entry, or 0. While a
+/// task of a scope waits with OwnTasks, too, nothing else of that scope is wanted. The entry may be
+/// torn: compares addresses only.
 uint32_t ScopeThatWants(const Worker &worker, const Entry &entry) noexcept;
 
 /// Moves what came from outside to where this worker looks: fibers whose deadline is due, the
@@ -42,9 +43,12 @@ bool AnyOf(const Worker &worker, Level level) noexcept;
 /// that has announced its sleep.
 bool AnyWork(const Worker &worker) noexcept;
 
-/// Wakes others for what this worker has stopped to run. Call it when its filter has become
-/// narrower.
-void PassOn(const Worker &worker) noexcept;
+/// Wakes others for the levels that this worker does not run any more. `before`: what it ran.
+void PassOn(Worker &worker, uint32_t before) noexcept;
+
+/// Call it when the worker has found work. A worker that is woken for a group, or that is choosy,
+/// may have been woken for other work than it has found.
+void PassWakeUpsOn(Worker &worker) noexcept;
 
 /// Computes Worker::filter. Call it when the pinned work or the limits of the worker have changed.
 void NoteFilter(Worker &worker) noexcept;

@@ -77,6 +77,7 @@ Work Steal(Worker &worker, Level level) noexcept {
         } while (result == StealResult::Lost);
         if (result != StealResult::Taken) continue;
         NoteLoot(worker, now);
+        AddTo(worker.figures.steals, 1, kRelaxed);
         TakeMore(worker, queue, level);
         return work;
     }

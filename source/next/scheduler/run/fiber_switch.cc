@@ -90,6 +90,7 @@ void Suspend(Fiber &self, Destination destination) noexcept {
         to = WithoutFiber(self, destination, work);
         if (to == &self) return;
     }
+    AddTo(worker.figures.suspensions, 1, kRelaxed);
     SwitchTo(self, *to, destination);
 }
 

@@ -31,6 +31,7 @@ void GetUp(Worker &worker) noexcept {
 // once more (k2). All four are seq_cst, so one of them sees the other.
 bool ParkInTime(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
+    AddTo(worker.figures.sleeps, 1, kRelaxed);
     // It looks again for what its waits with OwnTasks want (policy/own_tasks.h).
     if (WEFT_UNLIKELY(worker.ownWaits != nullptr)) {
         if (!worker.parker.ParkUntil(env::Now() + 1'000'000)) GetUp(worker);
@@ -52,7 +53,7 @@ bool ParkInTime(Worker &worker) noexcept {
 // Returns as a searcher. Returns true if the worker was the keeper of a deadline.
 bool Sleep(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
-    scheduler.idle.Announce(worker.index, worker.filter.may, worker.filter.isChoosy);
+    scheduler.idle.Announce(worker.index, worker.filter.may | kAnyKeeper, worker.filter.isChoosy);
     if (scheduler.stopping.load(kSeqCst) || EndRun(scheduler) ||
         AnswerIdleRequests(scheduler, &worker) || AnyWork(worker)) {  // [re-check]
         GetUp(worker);
@@ -94,7 +95,8 @@ bool FindWork(Worker &worker, Work &work) noexcept {
     for (uint32_t pauses = 1; !(work = NextWork(worker));
          pauses = std::min(pauses * 2, kMostPauses)) {
         if (scheduler.stopping.load(kSeqCst) || worker.leaves || (spins && EndRun(scheduler))) {
-            scheduler.idle.StopSearching(isChoosy);
+            if (scheduler.idle.StopSearching(isChoosy) && worker.leaves)
+                WakeMore(scheduler, &worker);
             return false;
         }
         if (isChoosy != worker.filter.isChoosy) SearchAs(worker, isChoosy = !isChoosy);
@@ -113,7 +115,8 @@ bool FindWork(Worker &worker, Work &work) noexcept {
     if (scheduler.idle.StopSearching(isChoosy))
         WakeMore(scheduler, &worker);
     else if (wasKeeper && scheduler.timers.Next() != Timers::kNever)
-        WakeOne(scheduler, &worker, kAllLevels);
+        WakeOne(scheduler, &worker, kAnyKeeper);
+    if (scheduler.options.groupCount != 0 || worker.filter.isChoosy) PassWakeUpsOn(worker);
     return true;
 }
 
@@ -129,6 +132,7 @@ void ThreadLoop(Worker &worker) noexcept {
             SwitchTo(worker.thread, *fiber, Destination::None);
             continue;
         }
+        worker.fair.budget = 0;  // lower levels get their share also if no task can begin
         OweFairPick(worker);
         const Work work = NextWork(worker);
         if (!work) {
@@ -139,6 +143,7 @@ void ThreadLoop(Worker &worker) noexcept {
         } else if (Fiber *const fiber = Rescue(worker, work)) {
             SwitchTo(worker.thread, *fiber, Destination::None);
         } else {
+            ForgoTurn(worker, work.level);
             PutBehind(worker, work);
             env::NapThread();
         }

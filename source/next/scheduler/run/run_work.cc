@@ -24,7 +24,7 @@ namespace {
 void PassOnDeadline(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     if (scheduler.timers.Next() < scheduler.keeperUntil.load(kSeqCst))
-        WakeOne(scheduler, &worker, kAllLevels);
+        WakeOne(scheduler, &worker, kAnyKeeper);
 }
 
 WEFT_FORCEINLINE bool AnyCall(const Worker &worker) noexcept {

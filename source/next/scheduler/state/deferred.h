@@ -39,7 +39,8 @@ struct Deferred : Node {
     Timer timer;
     ChunkList tasks;
     uint32_t firesAt = 0;
-    uint32_t index = 0;  // in its pool
+    bool hasRecord = false;  // of AfterOrAt: there was memory for the wait record
+    uint32_t index = 0;      // in its pool
 };
 
 /// A wait for one of several counters, on the stack of its caller. Each of the counters has a wait

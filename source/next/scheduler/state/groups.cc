@@ -11,17 +11,26 @@ constexpr uint32_t kHighAndNormal = LevelsOf(1, 2);
 constexpr uint32_t kPlainLow = Level(Priority::Low).Bit();
 
 bool IsActive(const Scheduler &scheduler, const Worker &worker) noexcept {
-    // relaxed, here and below: this thread has written it, or will be called again
+    // relaxed, here and below: the worker has taken its signal (acquire), or another one follows
     return worker.index < scheduler.activeWorkers.load(kRelaxed) ||
            scheduler.IsAttachedSlot(worker.index) || worker.isFirstOfGroup;
 }
 
-// The levels that a worker may run. Attached threads run all tasks of no group.
+// Attached threads run tasks of no group; Low ones only if all groups do so.
+uint32_t OfAttached(const Scheduler &scheduler) noexcept {
+    const uint32_t low = scheduler.lowGroups.load(kRelaxed);
+    const uint32_t all = (1u << scheduler.options.groupCount) - 1;
+    const bool runsLow = low == 0 || low == all || scheduler.workerCount == 0;
+    return kHighAndNormal | (runsLow ? kPlainLow : 0);
+}
+
+}  // namespace
+
 uint32_t RunsOf(const Scheduler &scheduler, const Worker &worker) noexcept {
     const SchedulerOptions &options = scheduler.options;
-    if (scheduler.IsAttachedSlot(worker.index) || options.groupCount == 0)
-        return IsActive(scheduler, worker) ? kPlainLevels : 0;
     if (!IsActive(scheduler, worker)) return 0;
+    if (options.groupCount == 0) return kPlainLevels;
+    if (scheduler.IsAttachedSlot(worker.index)) return OfAttached(scheduler);
     const bool isOpen = !options.groups[worker.group].namedOnly;
     const uint32_t low = scheduler.lowGroups.load(kRelaxed);
     const bool runsLow = low != 0 ? (low >> worker.group & 1) != 0 : isOpen;
@@ -29,17 +38,8 @@ uint32_t RunsOf(const Scheduler &scheduler, const Worker &worker) noexcept {
            (runsLow ? kPlainLow : 0);
 }
 
-}  // namespace
-
 uint32_t SlotsInUse(const Scheduler &scheduler) noexcept {
     return (1u << (scheduler.options.groupCount + 1)) - 1;
-}
-
-void ComputeRuns(Scheduler &scheduler) noexcept {
-    for (uint32_t i = 0; i < scheduler.slotCount; ++i) {
-        Worker &worker = scheduler.workers[i];
-        worker.runs.store(RunsOf(scheduler, worker), kSeqCst);  // [order] before the signal
-    }
 }
 
 void AssignGroups(Scheduler &scheduler) noexcept {
@@ -59,7 +59,6 @@ void AssignGroups(Scheduler &scheduler) noexcept {
     // relaxed, both: the run has not begun
     scheduler.lowGroups.store(options.lowGroups, kRelaxed);
     scheduler.activeWorkers.store(scheduler.workerCount, kRelaxed);
-    ComputeRuns(scheduler);
 }
 
 }  // namespace weft::internal

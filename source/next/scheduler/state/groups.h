@@ -4,23 +4,22 @@
 // of the group steal them from there. A sleeper says in its mask what it may run (core/idle.h). So
 // a group needs no queue of its own.
 //
-// Worker::runs says which levels a worker may run. Others may change it. Then they send the worker
-// a signal through its inbox. When the worker takes it, it computes its filter anew.
+// Others may change what a worker may run. Then they send the worker a signal through its inbox.
+// When the worker takes it, it computes its filter anew.
 #pragma once
 
 #include "scheduler/state/scheduler.h"
 
 namespace weft::internal {
 
-/// Assigns the workers to groups, and computes Worker::runs of each. Before the run begins.
+/// Assigns the workers to groups, before the run begins.
 void AssignGroups(Scheduler &scheduler) noexcept;
 
 /// The slots that are in use: of no group, and of each group.
 uint32_t SlotsInUse(const Scheduler &scheduler) noexcept;
 
-/// Computes Worker::runs of each worker, from Scheduler::lowGroups and activeWorkers. Then signal
-/// the workers.
-void ComputeRuns(Scheduler &scheduler) noexcept;
+/// Returns the levels that the worker may run, apart from limits of its waits. For its owner.
+uint32_t RunsOf(const Scheduler &scheduler, const Worker &worker) noexcept;
 
 /// Returns the slot of tasks with these options: that of the group that they name, or else that of
 /// the calling task. `worker`: the caller's, or null.

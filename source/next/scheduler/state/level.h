@@ -46,6 +46,8 @@ inline constexpr uint32_t kAllLevels = LevelsOf((1u << kSlots) - 1);
 inline constexpr uint32_t kHighLevels = LevelsOf((1u << kSlots) - 1, 1);
 /// The levels of no group. A worker that may run all of them is not choosy (core/idle.h).
 inline constexpr uint32_t kPlainLevels = LevelsOf(1);
+/// A bit beside the levels in the mask of each sleeper: it can keep a deadline, whatever it runs.
+inline constexpr uint32_t kAnyKeeper = 1u << 31;
 /// Work of these levels has no notice: each worker looks for it. A look costs less than the notice
 /// of each push and pop.
 inline constexpr uint32_t kUnnoticed = Level(Priority::Normal).Bit() | Level(Priority::Low).Bit();

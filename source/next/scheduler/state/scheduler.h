@@ -88,7 +88,7 @@ struct Scheduler {
     CachedPool<ChunkOf<kChunkTasks>, 20> chunks;
     CachedPool<ClosureBlock, 20> closures;
     SegmentPool<ThreadWaiter> threadWaiters;
-    CachedPool<Deferred, 16> deferred;
+    CachedPool<Deferred, 13> deferred;  // 262,144
     CachedPool<AnyRecord, 16> anyRecords;
     Timers timers;
     // The deadline for which a sleeping worker will wake up, see run/idle_loop.cc.

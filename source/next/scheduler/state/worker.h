@@ -49,6 +49,7 @@ struct HandOver {
 
 /// What the worker may run. Masks of levels.
 struct Filter {
+    uint32_t runs = 0;             // the levels of its group, and those of no group
     uint32_t may = 0;              // of the levels that it runs, what its waits allow
     uint32_t limit = kPriorities;  // it begins nothing of the priorities from this one on
     uint32_t pinned = 0;           // it holds pinned work of these priorities (at slot 0)
@@ -64,6 +65,7 @@ struct Filter {
 struct OwnWait {
     const Counter *counter = nullptr;
     uint32_t scope = 0;
+    uint32_t outer = 0;  // the scope of its caller
     OwnWait *next = nullptr;
 };
 
@@ -94,6 +96,12 @@ struct Thief {
     bool isPatient = true;  // it leaves lone fibers to their workers once
 };
 
+/// Numbers for weft/inspect.h. The owner writes them, others read them. relaxed: they are only
+/// shown.
+struct Figures {
+    env::Atomic<uint64_t> inlineRuns{0}, suspensions{0}, steals{0}, sleeps{0}, wakes{0};
+};
+
 struct alignas(kLineBytes) Worker {
     // Of the owner alone.
     Scheduler *scheduler = nullptr;
@@ -114,7 +122,7 @@ struct alignas(kLineBytes) Worker {
     Filter filter;
     Fairness fair;
     Thief thief;
-    OwnWait *ownWaits = nullptr;  // the waits with OwnTasks on this worker
+    OwnWait *ownWaits = nullptr;  // the waits with OwnTasks on this worker, the latest one first
     uint64_t digsAt = 0;
     uint32_t holds = 0;  // levels whose own deque may hold entries
     NodeQueue pinned[kPriorities];
@@ -133,12 +141,11 @@ struct alignas(kLineBytes) Worker {
     // Written by the owner, read by all: the numbers of tasks submitted and finished here.
     alignas(kLineBytes) env::Atomic<uint64_t> submitted{0};
     env::Atomic<uint64_t> ended{0};
+    Figures figures;
 
     // Shared.
     alignas(kLineBytes) PushList<Node> inbox;  // what only this worker may run
-    // The levels that it may run, apart from limits of its waits (state/groups.h). The signal lies
-    // in the inbox while `isSignalled`.
-    env::Atomic<uint32_t> runs{0};
+    // See state/groups.h. The signal lies in the inbox while `isSignalled`.
     env::Atomic<bool> isSignalled{false};
     Node signal{Node::Kind::Signal};
     env::Atomic<uint32_t> wokenBy{0};       // the index of its waker, plus one. relaxed: a hint

@@ -38,11 +38,11 @@ void ReachAny(Scheduler &scheduler, Worker *worker, uint32_t index) noexcept {
 }
 
 // The wait of this owner is over.
-void Tell(Scheduler &scheduler, Worker *worker, uint32_t owner) noexcept {
+void Tell(Scheduler &scheduler, Worker *worker, uint32_t owner, bool picks) noexcept {
     const uint32_t index = owner & ~kOwnerKind;
     switch (owner & kOwnerKind) {
         case 0:
-            return MakeReady(scheduler, worker, scheduler.fibers[index], true);
+            return MakeReady(scheduler, worker, scheduler.fibers[index], picks);
         case kThreadOwner:
             return scheduler.threadWaiters.At(index).parker.Unpark();
         case kDeferredOwner:
@@ -54,8 +54,9 @@ void Tell(Scheduler &scheduler, Worker *worker, uint32_t owner) noexcept {
 
 }  // namespace
 
-bool Lower(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n) noexcept {
-    const auto ready = [&](uint32_t owner) { Tell(scheduler, worker, owner); };
+bool Lower(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n,
+           bool picks) noexcept {
+    const auto ready = [&](uint32_t owner) { Tell(scheduler, worker, owner, picks); };
     switch (scheduler.counters.Lower(CounterAccess::Word(counter), n, CacheOf(worker), ready)) {
         case CounterResult::Ok:
             return true;
@@ -81,11 +82,11 @@ void Settle(Worker &worker, uint32_t running) noexcept {
     Ran(worker, chunk.of.counter, n);
 }
 
-void FlushNow(Worker &worker) noexcept {
+void FlushNow(Worker &worker, bool picks) noexcept {
     if (worker.claim != nullptr) Settle(worker, 1);
     if (worker.finished.tasks != 0)
         Lower(*worker.scheduler, &worker, *worker.finished.counter,
-              std::exchange(worker.finished.tasks, 0));
+              std::exchange(worker.finished.tasks, 0), picks);
 }
 
 }  // namespace weft::internal

@@ -23,16 +23,18 @@ inline bool Raise(Scheduler &scheduler, Worker *worker, Counter &counter, uint32
 
 /// Lowers the counter by `n`, and makes its waiters ready. Returns false, after a report, if the
 /// counter refuses that.
-bool Lower(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n) noexcept;
+/// `picks`: see MakeReady.
+bool Lower(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n,
+           bool picks = false) noexcept;
 
 /// Moves the finished tasks of the innermost chunk to Worker::finished. `running`: 1 if one of its
 /// tasks has begun and not finished, else 0.
 void Settle(Worker &worker, uint32_t running) noexcept;
 
-/// Lowers the counter of all finished tasks.
-void FlushNow(Worker &worker) noexcept;
-inline void Flush(Worker &worker) noexcept {
-    if (worker.claim != nullptr || worker.finished.tasks != 0) FlushNow(worker);
+/// Lowers the counter of all finished tasks. `picks`: see MakeReady.
+void FlushNow(Worker &worker, bool picks) noexcept;
+inline void Flush(Worker &worker, bool picks = false) noexcept {
+    if (worker.claim != nullptr || worker.finished.tasks != 0) FlushNow(worker, picks);
 }
 
 /// `n` tasks of the counter have finished. Call Flush before the worker does anything but tasks of

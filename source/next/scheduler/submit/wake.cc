@@ -7,36 +7,47 @@ namespace weft::internal {
 
 namespace {
 
-void Unpark(Scheduler &scheduler, const Worker *by, uint32_t index) noexcept {
+void Unpark(Scheduler &scheduler, Worker *by, uint32_t index) noexcept {
     Worker &worker = scheduler.workers[index];
+    if (by != nullptr) AddTo(by->figures.wakes, 1, kRelaxed);
     worker.wokenBy.store(by != nullptr ? by->index + 1 : 0, kRelaxed);  // a hint
     worker.parker.Unpark();
 }
 
 uint32_t HomeOf(const Worker *by) noexcept { return by != nullptr ? by->index : 0; }
 
-}  // namespace
-
-void WakeOne(Scheduler &scheduler, const Worker *by, uint32_t levels) noexcept {
-    uint32_t index = Idle::kNone;
-    if ((levels & kPlainLevels) != 0) index = scheduler.idle.TakeAny(HomeOf(by));
-    if (index == Idle::kNone && scheduler.idle.AnySleeper())
-        index = scheduler.idle.TakeFor(levels, scheduler.Slots());
-    if (index != Idle::kNone) Unpark(scheduler, by, index);
+// A mask that was read may have changed before the sleeper was taken. Then another one is woken.
+bool WakeFor(Scheduler &scheduler, Worker *by, uint32_t levels) noexcept {
+    for (;;) {
+        const uint32_t index = scheduler.idle.TakeFor(levels, scheduler.Slots());
+        if (index == Idle::kNone) return false;
+        const bool isFit = scheduler.idle.IsFor(index, levels);
+        Unpark(scheduler, by, index);
+        if (isFit) return true;
+    }
 }
 
-bool WakeAt(Scheduler &scheduler, const Worker *by, uint32_t index) noexcept {
+}  // namespace
+
+void WakeOne(Scheduler &scheduler, Worker *by, uint32_t levels) noexcept {
+    uint32_t index = Idle::kNone;
+    if ((levels & (kPlainLevels | kAnyKeeper)) != 0) index = scheduler.idle.TakeAny(HomeOf(by));
+    if (index != Idle::kNone) return Unpark(scheduler, by, index);
+    if (scheduler.idle.AnySleeper()) WakeFor(scheduler, by, levels);
+}
+
+bool WakeAt(Scheduler &scheduler, Worker *by, uint32_t index) noexcept {
     if (!scheduler.idle.TakeAt(index)) return false;
     Unpark(scheduler, by, index);
     return true;
 }
 
-void WakeAll(Scheduler &scheduler, const Worker *by) noexcept {
+void WakeAll(Scheduler &scheduler, Worker *by) noexcept {
     const uint32_t slots = scheduler.Slots();
     for (uint32_t i = 0; i < slots; ++i) WakeAt(scheduler, by, i);
 }
 
-void Published(Scheduler &scheduler, const Worker *by, Level level, uint32_t entries) noexcept {
+void Published(Scheduler &scheduler, Worker *by, Level level, uint32_t entries) noexcept {
     if ((kUnnoticed & level.Bit()) == 0) scheduler.notices.Show(level.Bit());
     const uint32_t most = entries < 2 ? entries : 2;
     Idle &idle = scheduler.idle;
@@ -51,22 +62,20 @@ void Published(Scheduler &scheduler, const Worker *by, Level level, uint32_t ent
     // may all sleep although others search.
     for (uint32_t i = 0; i < most && WEFT_UNLIKELY(isPlain ? idle.AnyChoosy() : idle.AnySleeper());
          ++i) {
-        const uint32_t index = idle.TakeFor(level.Bit(), scheduler.Slots());
-        if (index == Idle::kNone) break;
-        Unpark(scheduler, by, index);
+        if (!WakeFor(scheduler, by, level.Bit())) break;
     }
 }
 
-void WakeMore(Scheduler &scheduler, const Worker *by) noexcept {
+void WakeMore(Scheduler &scheduler, Worker *by) noexcept {
     Published(scheduler, by, Level(Priority::Normal), 2);
 }
 
-void KeepDeadline(Scheduler &scheduler, const Worker *by, uint64_t deadline) noexcept {
+void KeepDeadline(Scheduler &scheduler, Worker *by, uint64_t deadline) noexcept {
     if (scheduler.timers.Next() == deadline && scheduler.keeperUntil.load(kSeqCst) > deadline)
-        WakeOne(scheduler, by, kAllLevels);
+        WakeOne(scheduler, by, kAnyKeeper);
 }
 
-void Inject(Scheduler &scheduler, const Worker *by, Node *newest, Node *oldest,
+void Inject(Scheduler &scheduler, Worker *by, Node *newest, Node *oldest,
             uint32_t entries) noexcept {
     const Level level = oldest->level;  // read it now: they belong to others then
     scheduler.injector.Push(newest, oldest);
@@ -74,7 +83,7 @@ void Inject(Scheduler &scheduler, const Worker *by, Node *newest, Node *oldest,
     Published(scheduler, by, level, entries);
 }
 
-void SignalAll(Scheduler &scheduler, const Worker *by) noexcept {
+void SignalAll(Scheduler &scheduler, Worker *by) noexcept {
     for (uint32_t i = 0; i < scheduler.slotCount; ++i) {
         Worker &worker = scheduler.workers[i];
         if (worker.isSignalled.exchange(true, kSeqCst)) continue;
@@ -83,8 +92,7 @@ void SignalAll(Scheduler &scheduler, const Worker *by) noexcept {
     }
 }
 
-void Mail(Scheduler &scheduler, const Worker *by, uint32_t index, Node *newest,
-          Node *oldest) noexcept {
+void Mail(Scheduler &scheduler, Worker *by, uint32_t index, Node *newest, Node *oldest) noexcept {
     scheduler.workers[index].inbox.Push(newest, oldest);
     if (by == nullptr || by->index != index) WakeAt(scheduler, by, index);
 }

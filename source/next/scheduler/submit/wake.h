@@ -8,37 +8,36 @@ namespace weft::internal {
 
 /// Wakes some worker that may run the levels, if such a worker sleeps. `by`: the caller's worker,
 /// or null.
-void WakeOne(Scheduler &scheduler, const Worker *by, uint32_t levels) noexcept;
+void WakeOne(Scheduler &scheduler, Worker *by, uint32_t levels) noexcept;
 
 /// Wakes that worker if it sleeps. Returns false if it does not.
-bool WakeAt(Scheduler &scheduler, const Worker *by, uint32_t index) noexcept;
+bool WakeAt(Scheduler &scheduler, Worker *by, uint32_t index) noexcept;
 
 /// Wakes all sleepers.
-void WakeAll(Scheduler &scheduler, const Worker *by) noexcept;
+void WakeAll(Scheduler &scheduler, Worker *by) noexcept;
 
 /// Call it after `entries` entries of the level were published. Wakes up to two plain sleepers if
 /// no plain worker searches, and up to two choosy ones. For a level of a group: up to two of those
 /// that may run it. The last searcher that finds work wakes
 /// more.
-void Published(Scheduler &scheduler, const Worker *by, Level level, uint32_t entries) noexcept;
+void Published(Scheduler &scheduler, Worker *by, Level level, uint32_t entries) noexcept;
 
 /// Call it when a worker has found work and was the last searcher.
-void WakeMore(Scheduler &scheduler, const Worker *by) noexcept;
+void WakeMore(Scheduler &scheduler, Worker *by) noexcept;
 
 /// Call it when a deadline was set. If it is the earliest one and no sleeper keeps one as early
 /// (run/idle_loop.cc), wakes a sleeper.
-void KeepDeadline(Scheduler &scheduler, const Worker *by, uint64_t deadline) noexcept;
+void KeepDeadline(Scheduler &scheduler, Worker *by, uint64_t deadline) noexcept;
 
 /// Puts nodes, linked from the newest to the oldest, where any worker finds them.
-void Inject(Scheduler &scheduler, const Worker *by, Node *newest, Node *oldest,
+void Inject(Scheduler &scheduler, Worker *by, Node *newest, Node *oldest,
             uint32_t entries) noexcept;
 
 /// Puts nodes where only worker `index` finds them.
-void Mail(Scheduler &scheduler, const Worker *by, uint32_t index, Node *newest,
-          Node *oldest) noexcept;
+void Mail(Scheduler &scheduler, Worker *by, uint32_t index, Node *newest, Node *oldest) noexcept;
 
 /// Lets each worker compute its filter anew (state/groups.h).
-void SignalAll(Scheduler &scheduler, const Worker *by) noexcept;
+void SignalAll(Scheduler &scheduler, Worker *by) noexcept;
 
 /// Reports that there is no memory for an own deque, and aborts.
 [[noreturn]] void NoRoom(const Worker &worker, uint32_t entries) noexcept;

@@ -205,9 +205,10 @@ bool EndAfterOrAt(Worker &worker, const CounterTarget &after, uint32_t index) no
     Deferred &deferred = scheduler.deferred.At(index);
     const bool isEarly = scheduler.counters.Remove(CounterAccess::Word(*after.counter),
                                                    kDeferredOwner | index, worker.index);
+    const bool isReached = !isEarly && deferred.hasRecord;
     const bool isCleared = scheduler.timers.Clear(deferred.timer);
     Reach(scheduler, &worker, deferred, 1u + (isEarly ? 1 : 0) + (isCleared ? 1 : 0));
-    return !isEarly || IsReached(*after.counter, after.value);
+    return isReached || IsReached(*after.counter, after.value);
 }
 
 // The thread that sets kWithdrawn hands the tasks over. It refers to the object meanwhile.

@@ -47,8 +47,7 @@ bool HasRoom(const Fiber &self) noexcept {
 bool PopOf(const Fiber &self, const Counter &counter, Entry &entry) noexcept {
     Worker &worker = *self.worker;
     const auto wants = [&](const Entry &next) { return next.TheCounter() == &counter; };
-    // relaxed: what the worker may run changes seldom
-    const uint32_t ofGroup = LevelsOf(1u << self.level.Slot()) & worker.runs.load(kRelaxed);
+    const uint32_t ofGroup = LevelsOf(1u << self.level.Slot()) & worker.filter.runs;
     const uint32_t home = worker.filter.home.index;
     if ((ofGroup >> home & 1) != 0 && worker.queue[home].PopIf(entry, wants)) return true;
     for (uint32_t levels = worker.holds & ofGroup & ~(1u << home); levels != 0;
@@ -58,10 +57,11 @@ bool PopOf(const Fiber &self, const Counter &counter, Entry &entry) noexcept {
     return false;
 }
 
-// A task of this level may run on top of the fiber. relaxed: what the worker may run changes seldom
+// A task of this level may run on top of the fiber, which no wait of another fiber forbids.
 bool MayRunOnTop(const Fiber &self, Level level) noexcept {
-    return level.Slot() == self.level.Slot() &&
-           (self.worker->runs.load(kRelaxed) & level.Bit()) != 0;
+    const Filter &filter = self.worker->filter;
+    return level.Slot() == self.level.Slot() && (filter.runs & level.Bit()) != 0 &&
+           ((filter.may & self.level.Bit()) != 0 || self.IsThreadStack());
 }
 
 // A wait that keeps the worker from work of the waiter's priority keeps it from such tasks, too.
@@ -92,6 +92,7 @@ uint32_t RunInline(Fiber &self, Counter &counter, uint32_t most) noexcept {
             else
                 Ran(*self.worker, &counter, 1);
         }
+        AddTo(self.worker->figures.inlineRuns, 1, kRelaxed);
     }
     return ran;
 }
@@ -115,6 +116,9 @@ bool SuspendUntil(Fiber &self, const WaitFor &what) noexcept {
         else
             PutBehind(*self.worker, work);
         if (!IsReached(what.counter, what.value)) continue;
+        // this worker may run what has run on top, but perhaps not the waiter
+        if ((self.worker->filter.may & self.level.Bit()) == 0 && self.pinnedTo == kAnyWorker)
+            Suspend(self, Destination::ToReady);
         wait.shown.store(nullptr, kRelaxed);
         return true;
     }
@@ -130,12 +134,15 @@ bool WaitHere(Fiber &self, const WaitFor &what) noexcept {
     // A task that waits on this stack would keep a timed wait beyond its deadline.
     if (what.value == 0 && what.deadline == Timers::kNever && MayRunInline(self, what))
         RunInline<false>(self, what.counter, ~0u);
-    Flush(*self.worker);
+    Flush(*self.worker, true);
     if (IsReached(what.counter, what.value)) {
         PointAfterWait(self);
         return true;
     }
-    if (what.deadline != Timers::kNever && env::Now() >= what.deadline) return false;
+    if (what.deadline != Timers::kNever && env::Now() >= what.deadline) {
+        PointAfterWait(self);
+        return IsReached(what.counter, what.value);
+    }
     return SuspendUntil(self, what);
 }
 
@@ -151,9 +158,10 @@ public:
     Limited(Worker &worker, Meanwhile meanwhile) noexcept
         : m_worker(worker), m_limit(LimitOf(meanwhile)) {
         if (m_limit == kPriorities) return;
+        const uint32_t before = worker.filter.may;
         ++worker.filter.limits[m_limit];
         NoteFilter(worker);
-        PassOn(worker);
+        PassOn(worker, before);
     }
     ~Limited() {
         if (m_limit == kPriorities) return;
@@ -243,7 +251,9 @@ void PrepareToBlock(Worker &worker) noexcept {
 
 bool Wait(Worker &worker, const WaitFor &what) noexcept {
     Fiber &self = *worker.current;
-    if (WEFT_UNLIKELY(what.meanwhile == Meanwhile::Nothing)) return BlockThread(worker, what);
+    // The thread of a worker that leaves runs other workers, too.
+    if (WEFT_UNLIKELY(what.meanwhile == Meanwhile::Nothing) && !worker.leaves)
+        return BlockThread(worker, what);
     if (what.meanwhile == Meanwhile::AnyTask && what.resume == ResumeOn::AnyWorker)
         return WaitHere(self, what);
     const uint32_t pinnedTo = std::exchange(self.pinnedTo, worker.index);
@@ -282,6 +292,7 @@ void SubmitAndWait(Worker &worker, uint32_t count, const Task *tasks,
         const RunsInline runs(self, frame);
         CallTask(self, tasks[0]);
     }
+    AddTo(self.worker->figures.inlineRuns, 1, kRelaxed);
     const uint32_t ran = 1 + RunInline<true>(self, counter, count - 1);
     Worker &now = *self.worker;
     if (WEFT_LIKELY(ran == count) && IsReached(counter, count)) {

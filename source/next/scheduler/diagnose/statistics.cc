@@ -1,0 +1,53 @@
+// Implements the figures of weft/inspect.h. All loads here are relaxed: the figures are only shown.
+#include "weft/inspect.h"
+
+#include "scheduler/api/internal_api.h"
+#include "scheduler/state/reporting.h"
+
+namespace weft {
+
+using namespace internal;
+
+namespace {
+
+void Add(WorkerStatistics &sum, const Worker &worker) noexcept {
+    sum.submitted += worker.submitted.load(kRelaxed);
+    sum.finished += worker.ended.load(kRelaxed);
+    sum.inlineRuns += worker.figures.inlineRuns.load(kRelaxed);
+    sum.suspensions += worker.figures.suspensions.load(kRelaxed);
+    sum.steals += worker.figures.steals.load(kRelaxed);
+    sum.sleeps += worker.figures.sleeps.load(kRelaxed);
+    sum.wakes += worker.figures.wakes.load(kRelaxed);
+}
+
+}  // namespace
+
+Statistics GetStatistics(TaskScheduler &taskScheduler) noexcept {
+    Statistics statistics;
+    const Caller caller(taskScheduler, "GetStatistics");
+    const Scheduler *scheduler = caller.Running();
+    if (scheduler == nullptr) return statistics;
+    for (uint32_t i = 0; i < scheduler->Slots(); ++i) Add(statistics.total, scheduler->workers[i]);
+    statistics.submittedOutside = scheduler->submittedOutside.load(kRelaxed);
+    statistics.pendingTasks = PendingTasks(*scheduler);
+    statistics.workers = scheduler->workerCount;
+    statistics.attachedThreads = scheduler->attached.Value();
+    return statistics;
+}
+
+WorkerStatistics GetWorkerStatistics(TaskScheduler &taskScheduler, uint32_t worker) noexcept {
+    WorkerStatistics statistics;
+    const Caller caller(taskScheduler, "GetWorkerStatistics");
+    const Scheduler *scheduler = caller.Running();
+    if (scheduler == nullptr) return statistics;
+    if (worker < scheduler->slotCount) {
+        Add(statistics, scheduler->workers[worker]);
+    } else {
+        ReportMistake(scheduler->options, ReportCode::BadOption,
+                      "Give the index of a worker or of an attached thread.",
+                      "GetWorkerStatistics: worker %u of %u", worker, scheduler->slotCount);
+    }
+    return statistics;
+}
+
+}  // namespace weft
