@@ -149,15 +149,6 @@ local function testProgram(name, patterns, ownMain)
     return true
 end
 
-if _OPTIONS.core == "next" then
-    dofile("source/next/next.lua")(testProgram)
-    return
-end
-
-local function inTests(...)
-    return table.translate({ ... }, function(folder) return "tests/" .. folder .. "/**.cpp" end)
-end
-
 -- Lets allocations fail when a test asks for it (tests/support/failing_allocation.cpp).
 local function letAllocationsFail()
     filter "system:linux"
@@ -167,6 +158,15 @@ local function letAllocationsFail()
     filter "system:windows"
         linkoptions { "-Wl,--wrap=_ZnwySt11align_val_tRKSt9nothrow_t,--wrap=_ZdlPvSt11align_val_t" }
     filter {}
+end
+
+if _OPTIONS.core == "next" then
+    dofile("source/next/next.lua")(testProgram, letAllocationsFail)
+    return
+end
+
+local function inTests(...)
+    return table.translate({ ... }, function(folder) return "tests/" .. folder .. "/**.cpp" end)
 end
 
 -- Adds the sources of the library, compiled for another environment.

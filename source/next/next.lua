@@ -14,7 +14,7 @@ local function listed()
     return lines
 end
 
-return function(testProgram)
+return function(testProgram, letAllocationsFail)
     -- Before source/: a header that source/next/ lacks is that of source/scheduler/ or source/core/.
     local first = "-iquote " .. root .. "/source/next"
     project "weft"
@@ -29,7 +29,7 @@ return function(testProgram)
 
     testProgram("unit_tests", table.join({ "tests/support/*.cpp" }, listed()))
         removefiles { "tests/support/*_test*.cpp", "tests/support/*_windows.cpp", "tests/support/tracy_stand_in.cpp" }
-        linkoptions { "-Wl,--wrap=_ZnwmSt11align_val_tRKSt9nothrow_t,--wrap=_ZdlPvSt11align_val_t" } -- support/failing_allocation.cpp
+        letAllocationsFail()
         buildoptions { first }
         pchheader "support/catch.h"
         weft.use()

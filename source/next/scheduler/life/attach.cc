@@ -97,7 +97,6 @@ Status Attach(Scheduler &scheduler, bool toStop) noexcept {
 // Other workers could take the work in the deques, too, but there may be none. While it is Low, all
 // of it goes before the thread's own fiber, or takes turns with it.
 void Detach(Worker &worker) noexcept {
-    Scheduler &scheduler = *worker.scheduler;
     Fiber &host = *worker.current;
     Flush(worker);
     worker.accepts.exchange(0, kAcqRel);  // see Bind
@@ -111,7 +110,6 @@ void Detach(Worker &worker) noexcept {
     } while (!worker.bound.IsZero());
     Flush(worker);
     LeaveSlot(worker);
-    (void)scheduler;
 }
 
 FiberContext *ReserveMain(void *arg) noexcept {

@@ -5,6 +5,8 @@
 #include "scheduler/state/groups.h"
 #include "scheduler/submit/wake.h"
 
+#include <algorithm>
+
 namespace weft::internal {
 
 namespace {

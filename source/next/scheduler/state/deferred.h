@@ -34,7 +34,7 @@ struct Deferred : Node {
     Deferred() noexcept : Node(Kind::Deferred) { timer.owner = static_cast<Node *>(this); }
 
     env::Atomic<uint64_t> state{0};  // generation : 31 | withdrawn : 1 | references left : 32
-    // What counts the tasks: a hint for WithdrawTasksOf.
+    // What counts the tasks: a hint for WithdrawBatchesOf.
     env::Atomic<const Counter *> counter{nullptr};
     Timer timer;
     ChunkList tasks;

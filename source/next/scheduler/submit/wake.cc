@@ -86,6 +86,7 @@ void Inject(Scheduler &scheduler, Worker *by, Node *newest, Node *oldest,
 void SignalAll(Scheduler &scheduler, Worker *by) noexcept {
     for (uint32_t i = 0; i < scheduler.slotCount; ++i) {
         Worker &worker = scheduler.workers[i];
+        // If it is set, the owner clears it before it reads what has changed (TakeMail).
         if (worker.isSignalled.exchange(true, kSeqCst)) continue;
         worker.inbox.Push(&worker.signal, &worker.signal);
         WakeAt(scheduler, by, i);

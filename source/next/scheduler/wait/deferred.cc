@@ -178,8 +178,8 @@ bool SubmitAt(Scheduler &scheduler, Worker *worker, uint64_t deadline,
     return true;
 }
 
-// The references: the wait record, the timer, the caller's, and that of the call. The call's and
-// one of the first two have to go before the tasks are handed over.
+// The references: the wait record, the timer, the caller's, and that of the call. When two of them
+// are gone, the tasks are handed over. From the registration on, this call uses only the object.
 bool SubmitAfterOrAt(Scheduler &scheduler, Worker &worker, const CounterTarget &after,
                      uint64_t deadline, const LaterTasks &tasks, uint32_t &index) noexcept {
     using Registration = Counters::Registration;
