@@ -160,11 +160,6 @@ local function letAllocationsFail()
     filter {}
 end
 
-if _OPTIONS.core == "next" then
-    dofile("source/next/next.lua")(testProgram, letAllocationsFail)
-    return
-end
-
 local function inTests(...)
     return table.translate({ ... }, function(folder) return "tests/" .. folder .. "/**.cpp" end)
 end
@@ -180,6 +175,11 @@ local function simulated()
     weft.removeOtherPlatforms()
     weft.useLibraries()
     weft.useAssembly()
+end
+
+if _OPTIONS.core == "next" then
+    dofile("source/next/next.lua")(testProgram, letAllocationsFail, simulated)
+    return
 end
 
 -- A shared library hides what most tests use. So its only test is this one, which needs only the

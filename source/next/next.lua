@@ -14,10 +14,12 @@ local function listed()
     return lines
 end
 
-return function(testProgram, letAllocationsFail)
+return function(testProgram, letAllocationsFail, simulated)
     -- Before source/: a header that source/next/ lacks is that of source/scheduler/ or source/core/.
     local first = "-iquote " .. root .. "/source/next"
-    project "weft"
+
+    -- Puts the new scheduler in the place of the old one in the current project.
+    local function replaceScheduler()
         removefiles { root .. "/source/core/counter_waiting.*", root .. "/source/core/fiber_pool.*" }
         for _, folder in ipairs { "scheduler", "trace", "c" } do removefiles { root .. "/source/" .. folder .. "/**" } end
         files { root .. "/source/trace/marks.cpp" }
@@ -26,6 +28,10 @@ return function(testProgram, letAllocationsFail)
             files { root .. "/source/scheduler/api/" .. name .. ".cpp" }
         end
         buildoptions { first }
+    end
+
+    project "weft"
+        replaceScheduler()
 
     testProgram("unit_tests", table.join({ "tests/support/*.cpp" }, listed()))
         removefiles { "tests/support/*_test*.cpp", "tests/support/*_windows.cpp", "tests/support/tracy_stand_in.cpp" }
@@ -39,4 +45,14 @@ return function(testProgram, letAllocationsFail)
             flags { "NoPCH" }
             buildoptions { "-std=c++20" }
         filter {}
+
+    -- All models, with the program's own sources of the library (tests/simulator/README.md).
+    testProgram("simulator", { "tests/simulator/*.cpp", "tests/simulator/next/*.cc", "tests/support/pages_*.cpp" }, true)
+        defines { "WEFT_NEXT=1" }
+        filter "files:tests/simulator/coroutine_models.cpp"
+            buildoptions { "-std=c++20" }
+        filter {}
+        simulated()
+        replaceScheduler()
+        removefiles { root .. "/source/platform/stack_memory_*.cpp" }
 end

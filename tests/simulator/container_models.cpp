@@ -1,14 +1,14 @@
-// Models of single containers and of the counter. Virtual threads call them directly, without a
+// Models of single containers. Virtual threads call them directly, without a
 // scheduler.
 #include "containers/atomic_bit_set.h"
 #include "containers/cached_pool.h"
 #include "containers/push_list.h"
 #include "containers/spin_lock.h"
 #include "containers/work_stealing_deque.h"
-#include "core/counter_waiting.h"
 #include "core/scheduler_tags.h"
 #include "core/trace_rings.h"
 #include "platform/env.h"
+#include "simulator/crew.h"
 #include "simulator/models.h"
 #include "simulator/virtual_threads.h"
 
@@ -19,24 +19,6 @@ namespace simulator {
 namespace {
 
 using namespace weft::internal;
-
-// Starts callables as virtual threads and joins them.
-class Crew {
-public:
-    void Start(std::function<void()> work) { m_members.push_back({std::move(work), {}}); }
-    void RunAll() {
-        for (Member &member : m_members) member.thread.Start(Entry, &member.work, 0);
-        for (Member &member : m_members) member.thread.Join();
-    }
-
-private:
-    struct Member {
-        std::function<void()> work;
-        weft::env::Thread thread;
-    };
-    static void Entry(void *work) { (*static_cast<std::function<void()> *>(work))(); }
-    std::vector<Member> m_members;
-};
 
 // Invariant 7: `operation` takes at most `most` atomic operations, whatever the other threads do
 // meanwhile.
@@ -189,113 +171,6 @@ void Lock() {
     Check(sum.load(kRelaxed) == 6, "what was written under the lock was lost");
 }
 
-// Threads register waiters with random targets, decrement the counter and add to it. An observer
-// sees each value of the count. A waiter must be notified exactly once if its target was reached
-// while it was registered, and otherwise not before the end.
-void Counters() {
-    constexpr uint32_t kWaiters = 4;
-    CounterWaiting waiting;
-    Check(waiting.Acquire(kWaiters, 1), "no memory");
-    CounterStorage word(uint64_t{5} << 32);
-    uint32_t target[kWaiters], lowest[kWaiters], woken[kWaiters] = {};
-    bool registered[kWaiters] = {};
-
-    Observe([&] {
-        const uint32_t count = CounterWord{word.Peek()}.Count();
-        for (uint32_t i = 0; i < kWaiters; ++i) {
-            if (registered[i]) lowest[i] = std::min(lowest[i], count);
-        }
-    });
-    const auto wait = [&](uint32_t waiter) {
-        target[waiter] = Random(4);
-        // Values from before the registration do not count. Register itself checks the value that
-        // its CAS replaces.
-        lowest[waiter] = ~0u;
-        registered[waiter] = true;
-        if (waiting.Register(word, waiter, target[waiter]) ==
-            CounterWaiting::Registration::Satisfied) {
-            registered[waiter] = false;
-            ++woken[waiter];
-            // With weak memory, Register may have used a value from before the registration.
-            if (weak::g_orders != nullptr) lowest[waiter] = ~0u;
-        }
-    };
-    const auto lower = [&](uint32_t n) {
-        uint32_t list = 0;
-        Check(waiting.Decrement(word, n, list) == CounterResult::Ok, "a decrement was refused");
-        while (list != 0) {
-            const uint32_t waiter = waiting.NextOwner(list);
-            Check(++woken[waiter] == 1, "a waiter was woken twice");
-        }
-    };
-    wait(0);
-    wait(1);
-    Crew crew;
-    crew.Start([&] {
-        lower(2);
-        lower(1);
-    });
-    crew.Start([&] {
-        lower(1);
-        const uint32_t n = 1 + Random(2);
-        Check(waiting.TryAdd(word, n) || waiting.Add(word, n) == CounterResult::Ok,
-              "an addition was refused");
-        lower(1);
-    });
-    crew.Start([&] {
-        wait(2);
-        wait(3);
-    });
-    crew.RunAll();
-    const CounterWord left{word.load(kRelaxed)};
-    Check(!left.IsSorting(), "the counter stays busy");
-    for (uint32_t i = 0; i < 2; ++i) {  // registered before anything else happened
-        if (lowest[i] <= target[i])
-            Check(woken[i] == 1, "lost wake-up: a passed value was missed");
-        else
-            Check(woken[i] == 0, "woken before the counter reached the target");
-    }
-    for (uint32_t i = 2; i < kWaiters; ++i) {
-        if (left.Count() <= target[i]) Check(woken[i] == 1, "lost wake-up in wait");
-        if (lowest[i] > target[i] && lowest[i] != ~0u)
-            Check(woken[i] == 0, "woken before the counter reached the target");
-    }
-    if (left.Count() != 0) lower(left.Count());
-    for (uint32_t count : woken) Check(count == 1, "not every waiter was woken at zero");
-}
-
-// The waiter for zero frees the counter at once. Shows an access to the counter after the decrement
-// that reached zero.
-void CounterLifetime() {
-    CounterWaiting waiting;
-    Check(waiting.Acquire(2, 1), "no memory");
-    CounterStorage word(uint64_t{3} << 32);
-    bool dead = false;
-    const auto die = [&] {
-        Check(!dead, "two waiters for zero");
-        dead = true;
-        MarkDead(&word, sizeof word);
-    };
-    const auto lower = [&](uint32_t n) {
-        uint32_t list = 0;
-        Check(waiting.Decrement(word, n, list) == CounterResult::Ok, "a decrement was refused");
-        while (list != 0) {
-            if (waiting.NextOwner(list) == 0) die();
-        }
-    };
-    Check(waiting.Register(word, 1, 1 + Random(2)) == CounterWaiting::Registration::Waiting,
-          "satisfied too early");
-    Crew crew;
-    crew.Start([&] { lower(1); });
-    crew.Start([&] { lower(1); });
-    crew.Start([&] { lower(1); });
-    crew.Start([&] {
-        if (waiting.Register(word, 0, 0) == CounterWaiting::Registration::Satisfied) die();
-    });
-    crew.RunAll();
-    Check(dead, "lost wake-up in wait");
-}
-
 // Two users with a cache and one without take objects from a pool that grows once. They pass some
 // objects to each other and return them. Each object must have one user at a time, which sees what
 // the previous user wrote. No object may be lost, and the pool may hand out only objects that
@@ -443,8 +318,6 @@ std::vector<Model> ContainerModels() {
         {"bit_set_hints", "claims and releases in a set that has hints", BitSetHints},
         {"push_list", "two producers, one consumer", List},
         {"spin_lock", "three threads under a lock", Lock},
-        {"counter", "waiters with targets, decrements, additions", Counters},
-        {"counter_lifetime", "a counter that is destroyed at zero", CounterLifetime},
         {"cached_pool", "objects through caches, growth, the last objects", CachedObjects},
         {"trace_ring", "records are written while another thread reads them", RingOfRecords},
         {"tags", "threads visit a scheduler that ends", Tags},

@@ -18,6 +18,14 @@
 
 namespace {
 
+#ifdef WEFT_NEXT
+constexpr char kScript[] = "tests/simulate.sh --next";
+bool IsNext(const simulator::Model &) { return false; }  // it keeps those promises
+#else
+constexpr char kScript[] = "tests/simulate.sh";
+bool IsNext(const simulator::Model &model) { return test::IsNext(model.explores); }
+#endif
+
 struct Options {
     std::string model;
     uint64_t schedules = 12000;
@@ -36,7 +44,7 @@ void ExploreModel(const simulator::Model &model, const Options &options, Totals 
     std::unordered_set<uint64_t> hashes;
     uint64_t steps = 0;
     const uint64_t schedules = (options.schedules + model.share - 1) / model.share;
-    const bool isNext = test::IsNext(model.explores);
+    const bool isNext = IsNext(model);
     for (uint64_t i = 0; i < schedules; ++i) {
         const uint64_t seed = options.seed + i;
         const simulator::Outcome outcome = simulator::Explore(seed, model.body);
@@ -48,8 +56,8 @@ void ExploreModel(const simulator::Model &model, const Options &options, Totals 
         }
         if (!outcome.failure.empty()) {
             std::printf("%-17s FAILED after %" PRIu64 " schedules: seed %" PRIu64
-                        ": %s\n    replay: tests/simulate.sh %s--replay %s %" PRIu64 "\n",
-                        model.name, i + 1, seed, outcome.failure.c_str(),
+                        ": %s\n    replay: %s %s--replay %s %" PRIu64 "\n",
+                        model.name, i + 1, seed, outcome.failure.c_str(), kScript,
                         simulator::weak::g_orders != nullptr ? "--weak " : "", model.name, seed);
             ++totals.failed;
             return;
@@ -101,21 +109,19 @@ int main(int argc, char **argv) {
     CLI11_PARSE(app, argc, argv);
     Totals totals;
     for (const auto models :
-         {simulator::ContainerModels, simulator::SchedulerModels, simulator::FairModels,
-          simulator::WaitModels,      simulator::OwnModels,       simulator::LargeModels,
-          simulator::EmbedModels,     simulator::GroupModels,     simulator::IdleModels,
-          simulator::MeetModels,      simulator::BlockingModels,  simulator::FrameModels,
-          simulator::FrameViewModels, simulator::CrowdModels,     simulator::TimeModels,
-          simulator::PollModels,      simulator::IoModels,        simulator::CoroutineModels,
-          simulator::LoopModels,      simulator::FlowModels,      simulator::GraphModels,
-          simulator::DataModels,      simulator::ResultModels,    simulator::SyncLockModels,
-          simulator::SyncModels,      simulator::PostModels}) {
+         {simulator::ContainerModels, simulator::CounterModels,   simulator::SchedulerModels,
+          simulator::FairModels,      simulator::WaitModels,      simulator::OwnModels,
+          simulator::LargeModels,     simulator::EmbedModels,     simulator::GroupModels,
+          simulator::IdleModels,      simulator::MeetModels,      simulator::BlockingModels,
+          simulator::FrameModels,     simulator::FrameViewModels, simulator::CrowdModels,
+          simulator::TimeModels,      simulator::PollModels,      simulator::IoModels,
+          simulator::CoroutineModels, simulator::LoopModels,      simulator::FlowModels,
+          simulator::GraphModels,     simulator::DataModels,      simulator::ResultModels,
+          simulator::SyncLockModels,  simulator::SyncModels,      simulator::PostModels}) {
         for (const simulator::Model &model : models()) {
             if (untilFailure && totals.failed != 0) break;
             // Bounds of time are not checked with --weak, and mutants need a model that passes.
-            if (test::IsNext(model.explores) &&
-                (simulator::weak::g_orders != nullptr || untilFailure))
-                continue;
+            if (IsNext(model) && (simulator::weak::g_orders != nullptr || untilFailure)) continue;
             if (list) std::puts(model.name);
             if (!list && (options.model.empty() || options.model == model.name))
                 ExploreModel(model, options, totals);

@@ -14,7 +14,8 @@ struct Model {
     uint64_t share = 1;  ///< for slow models: one schedule for so many of the others
 };
 
-std::vector<Model> ContainerModels();  ///< containers and the counter alone
+std::vector<Model> ContainerModels();  ///< containers alone
+std::vector<Model> CounterModels();    ///< the counter alone
 std::vector<Model> SchedulerModels();  ///< the whole scheduler, basic features
 std::vector<Model> FairModels();       ///< bounds of waiting times
 std::vector<Model> WaitModels();       ///< restricted waits, child tasks

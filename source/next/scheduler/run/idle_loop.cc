@@ -43,9 +43,9 @@ bool ParkInTime(Worker &worker) noexcept {
             worker.parker.Park();
             return false;
         }
-    } while (!scheduler.keeperUntil.compare_exchange_strong(until, next, kSeqCst));
+    } while (!scheduler.keeperUntil.compare_exchange_strong(until, next, kSeqCst, kSeqCst));
     const bool woken = scheduler.timers.Next() >= next && worker.parker.ParkUntil(next);
-    scheduler.keeperUntil.compare_exchange_strong(next, Timers::kNever, kSeqCst);
+    scheduler.keeperUntil.compare_exchange_strong(next, Timers::kNever, kSeqCst, kRelaxed);
     if (!woken) GetUp(worker);
     return true;
 }

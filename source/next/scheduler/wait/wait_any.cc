@@ -33,7 +33,8 @@ bool Register(Scheduler &scheduler, uint32_t user, AnyWait &wait, Counter &count
     }
     if (result == Registration::Satisfied) {
         uint32_t none = AnyWait::kNone;
-        wait.winner.compare_exchange_strong(none, which, kRelaxed);  // relaxed: for this thread
+        // relaxed: for this thread
+        wait.winner.compare_exchange_strong(none, which, kRelaxed, kRelaxed);
     } else if (result == Registration::OtherScheduler) {
         ReportWrongScheduler(scheduler, "WaitForAny", counter);
     } else {
