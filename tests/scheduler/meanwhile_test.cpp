@@ -3,6 +3,7 @@
 #include "support/scheduler_run.h"
 #include "support/spin.h"
 #include "support/threads.h"
+#include "weft/deferred.h"
 #include "weft/time.h"
 
 #include <atomic>
@@ -171,6 +172,56 @@ TEST_CASE("Meanwhile::OwnTasks: a wait with a deadline runs its own tasks", "[me
     });
     CHECK(stranger == 1);
     CHECK(runner.log.Count() == 0);
+}
+
+TEST_CASE("Meanwhile::OwnTasks: runs what its tasks wait for, also if that was submitted before",
+          "[meanwhile]") {
+    enum class Wait { Zero, Value, Any, Until, Chain, Deferred };
+    const Wait kind =
+        GENERATE(Wait::Zero, Wait::Value, Wait::Any, Wait::Until, Wait::Chain, Wait::Deferred);
+    INFO(static_cast<int>(kind));
+    test::Runner runner(test::Options(1));
+    uint32_t strangers = 0, before = ~0u, ran = 0;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter needed, second, own, others;
+        test::Batch many(20, [&](TaskScheduler &, uint32_t) { ++strangers; });
+        auto run = [&](TaskScheduler *) { ++ran; };
+        auto runAfterOther = [&](TaskScheduler *running) {
+            running->WaitForCounter(&needed);
+            ++ran;
+        };
+        auto wait = [&](TaskScheduler *running) {
+            Counter never(1), *const both[] = {&never, &needed};
+            switch (kind) {
+                case Wait::Zero:
+                    return running->WaitForCounter(&needed);
+                case Wait::Value:
+                    return running->WaitForCounter(&needed, 1);
+                case Wait::Any:
+                    CHECK(running->WaitForAny(2, both) == 1);
+                    return;
+                case Wait::Until:
+                    CHECK(WaitForCounterFor(*running, &needed, std::chrono::hours(1)));
+                    return;
+                default:
+                    return running->WaitForCounter(&second);
+            }
+        };
+        scheduler.AddTask(MakeTask(run), &needed);
+        if (kind == Wait::Value) scheduler.AddTask(MakeTask(run), &needed);
+        if (kind == Wait::Chain) scheduler.AddTask(MakeTask(runAfterOther), &second);
+        if (kind == Wait::Deferred) AddTaskAfter(scheduler, &needed, 0, MakeTask(run), &second);
+        scheduler.AddTasks(many.Count(), many.Tasks(), &others);
+        scheduler.AddTask(MakeTask(wait), &own);
+        scheduler.WaitForCounter(&own, Meanwhile::OwnTasks);
+        before = strangers;
+        scheduler.WaitForCounter(&others);
+        scheduler.WaitForCounter(&needed);
+    }) == Status::Ok);
+    CHECK(before == 0);
+    CHECK(strangers == 20);
+    CHECK(ran == (kind < Wait::Chain && kind != Wait::Value ? 1 : 2));
+    CHECK(test::Faults(runner.log) == "");
 }
 
 TEST_CASE("Meanwhile: waits of attached and external threads", "[meanwhile][attach]") {

@@ -101,10 +101,11 @@ uint32_t Counters::TakeReached(CounterStorage &counter, CounterWord locked,
 }
 
 // Returns false if there is no waiter, or if another scheduler owns the records.
-bool Counters::Lock(CounterStorage &counter, CounterWord &word) noexcept {
+bool Counters::Lock(CounterStorage &counter, CounterWord &word, bool tries) noexcept {
     word.bits = counter.load(kRelaxed);  // relaxed: the CAS decides
     for (Backoff backoff;;) {
         if (word.IsLocked()) {
+            if (tries) return false;
             backoff.Next();
             word.bits = counter.load(kRelaxed);
         } else if (word.Head() == 0 || !IsOurs(word)) {

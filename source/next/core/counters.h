@@ -118,11 +118,13 @@ public:
 
     /// Removes the first record for which wants(owner, target) returns true, and returns its owner,
     /// or kNobody. While `wants` runs, the owner that it is asked about cannot be woken. The
-    /// counter must outlive the call.
+    /// counter must outlive the call. `tries`: does not wait for another call that has locked the
+    /// counter, and then returns kNobody.
     template <class Wants>
-    uint32_t RemoveIf(CounterStorage &counter, uint32_t user, Wants wants) noexcept {
+    uint32_t RemoveIf(CounterStorage &counter, uint32_t user, Wants wants,
+                      bool tries = false) noexcept {
         CounterWord word{0};
-        if (!Lock(counter, word)) return kNobody;
+        if (!Lock(counter, word, tries)) return kNobody;
         uint32_t list = word.IsEager() ? Flatten(word.Head()) : word.Head();
         uint32_t found = kNobody, kept = 0;
         CounterWord unlocked = word.WithoutWaiters();
@@ -178,7 +180,7 @@ private:
     Registration Push(CounterStorage &counter, uint32_t index, uint32_t owner, uint32_t target,
                       Priority priority) noexcept;
     uint32_t TakeReached(CounterStorage &counter, CounterWord locked, uint32_t count) noexcept;
-    bool Lock(CounterStorage &counter, CounterWord &word) noexcept;
+    bool Lock(CounterStorage &counter, CounterWord &word, bool tries) noexcept;
     static void Unlock(CounterStorage &counter, CounterWord locked, CounterWord unlocked) noexcept;
     uint32_t Flatten(uint32_t list) noexcept;
     uint32_t Merge(uint32_t a, uint32_t b) noexcept;

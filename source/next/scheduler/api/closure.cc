@@ -52,7 +52,7 @@ bool SubmitClosureAfter(TaskScheduler &taskScheduler, uint32_t afterCount,
     task.arg = block->room;
     const bool isSubmitted = afterCount == 0 ? Submit(scheduler, worker, 1, &task, counter, options)
                                              : SubmitAfter(scheduler, worker, afterCount, after,
-                                                           {1, &task, counter, options});
+                                                           {"AddTask", 1, &task, counter, options});
     // The task may have run already, and the block may be in use again.
     if (WEFT_LIKELY(isSubmitted)) return true;
     relocate(closure, block->room);

@@ -99,13 +99,15 @@ bool AddTasksAfter(TaskScheduler &scheduler, uint32_t afterCount, const CounterT
     return caller.MaySubmit() &&
            AreTasks(*caller.Running(), count, tasks, options, "AddTasksAfter") &&
            SubmitAfter(*caller.Running(), caller.TheWorker(), afterCount, after,
-                       {count, tasks, counter, options, handle});
+                       {"AddTasksAfter", count, tasks, counter, options, handle});
 }
 
-bool AddTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task,
-                  Counter *counter, const TaskOptions &options) noexcept {
-    if (!IsCounter(scheduler, after, "AddTaskAfter")) return false;
-    if (counter == after && value == 0) {
+namespace {
+
+bool DeferAfter(TaskScheduler &scheduler, Counter *after, uint32_t value,
+                const LaterTasks &task) noexcept {
+    if (!IsCounter(scheduler, after, task.call)) return false;
+    if (task.counter == after && value == 0) {
         ReportMistake(
             EntryGate::OptionsOf(scheduler), ReportCode::BadOption,
             "Give a value of 1 or more, or let another counter count the task.",
@@ -113,15 +115,14 @@ bool AddTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task
         return false;
     }
     const CounterTarget target{after, value};
-    const Caller caller(scheduler, "AddTaskAfter");
-    return caller.MaySubmit() && AreTasks(*caller.Running(), 1, &task, options, "AddTaskAfter") &&
-           SubmitAfter(*caller.Running(), caller.TheWorker(), 1, &target,
-                       {1, &task, counter, options});
+    const Caller caller(scheduler, task.call);
+    return caller.MaySubmit() &&
+           AreTasks(*caller.Running(), 1, task.tasks, task.options, task.call) &&
+           SubmitAfter(*caller.Running(), caller.TheWorker(), 1, &target, task);
 }
 
-bool AddTaskAt(TaskScheduler &scheduler, Clock::time_point time, Task task, Counter *counter,
-               const TaskOptions &options, DeferredHandle *handle) noexcept {
-    if (handle != nullptr) *handle = {};
+bool DeferUntil(TaskScheduler &scheduler, Clock::time_point time, const LaterTasks &task) noexcept {
+    if (task.handle != nullptr) *task.handle = {};
     if (time == Clock::time_point::max()) {
         ReportMistake(
             EntryGate::OptionsOf(scheduler), ReportCode::BadOption,
@@ -129,10 +130,22 @@ bool AddTaskAt(TaskScheduler &scheduler, Clock::time_point time, Task task, Coun
             "AddTaskAt: the time never comes, so the run would not end");
         return false;
     }
-    const Caller caller(scheduler, "AddTaskAt");
-    return caller.MaySubmit() && AreTasks(*caller.Running(), 1, &task, options, "AddTaskAt") &&
-           SubmitAt(*caller.Running(), caller.TheWorker(), NanosecondsOf(time),
-                    {1, &task, counter, options, handle});
+    const Caller caller(scheduler, task.call);
+    return caller.MaySubmit() &&
+           AreTasks(*caller.Running(), 1, task.tasks, task.options, task.call) &&
+           SubmitAt(*caller.Running(), caller.TheWorker(), NanosecondsOf(time), task);
+}
+
+}  // namespace
+
+bool AddTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task,
+                  Counter *counter, const TaskOptions &options) noexcept {
+    return DeferAfter(scheduler, after, value, {"AddTaskAfter", 1, &task, counter, options});
+}
+
+bool AddTaskAt(TaskScheduler &scheduler, Clock::time_point time, Task task, Counter *counter,
+               const TaskOptions &options, DeferredHandle *handle) noexcept {
+    return DeferUntil(scheduler, time, {"AddTaskAt", 1, &task, counter, options, handle});
 }
 
 bool Withdraw(TaskScheduler &scheduler, DeferredHandle handle) noexcept {
@@ -142,8 +155,6 @@ bool Withdraw(TaskScheduler &scheduler, DeferredHandle handle) noexcept {
            WithdrawTasks(*caller.Running(), caller.TheWorker(), handle, true);
 }
 
-// A coroutine goes on in a task of its own, which the counter of the last one counts. The new task
-// is counted before the last one ends, so the counter does not reach a value too early.
 bool internal::AddKeptTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task,
                                 Counter *counter, const TaskOptions &options) noexcept {
     return AddTaskAfter(scheduler, after, value, task, counter, options);
@@ -151,12 +162,13 @@ bool internal::AddKeptTaskAfter(TaskScheduler &scheduler, Counter *after, uint32
 
 bool internal::ContinueAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task,
                              Counter *counter, const TaskOptions &options) noexcept {
-    return AddTaskAfter(scheduler, after, value, task, counter, options);
+    return DeferAfter(scheduler, after, value,
+                      {"co_await", 1, &task, counter, options, nullptr, true});
 }
 
 bool internal::ContinueAt(TaskScheduler &scheduler, Clock::time_point time, Task task,
                           Counter *counter, const TaskOptions &options) noexcept {
-    return AddTaskAt(scheduler, time, task, counter, options);
+    return DeferUntil(scheduler, time, {"co_await", 1, &task, counter, options, nullptr, true});
 }
 
 bool internal::ContinueAfterOrAt(TaskScheduler &scheduler, TimedWait &wait,
@@ -169,7 +181,8 @@ bool internal::ContinueAfterOrAt(TaskScheduler &scheduler, TimedWait &wait,
     if (wait.isReached || NanosecondsOf(deadline) <= env::Now()) return false;
     // From here on another thread may run the task, and `wait` may be gone.
     return SubmitAfterOrAt(*worker->scheduler, *worker, {wait.awaited, wait.value},
-                           NanosecondsOf(deadline), {1, &task, counter, options}, wait.wait);
+                           NanosecondsOf(deadline),
+                           {"co_await", 1, &task, counter, options, nullptr, true}, wait.wait);
 }
 
 bool internal::EndTimedWait(TaskScheduler &scheduler, TimedWait &wait) noexcept {

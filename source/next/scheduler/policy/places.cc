@@ -96,10 +96,9 @@ void PassWakeUpsOn(Worker &worker) noexcept {
     }
 }
 
-uint32_t ScopeThatWants(const Worker &worker, const Entry &entry) noexcept {
-    const Counter *const counter = entry.CounterOfIt();
+uint32_t ScopeThatWants(const Worker &worker, const Counter *counter, uint32_t scope) noexcept {
     for (const OwnWait *wait = worker.ownWaits; wait != nullptr; wait = wait->next) {
-        if (counter != wait->counter && entry.Scope() != wait->scope) continue;
+        if (counter != wait->counter && scope != wait->scope) continue;
         const OwnWait *later = worker.ownWaits;
         while (later != wait && later->outer != wait->scope) later = later->next;
         if (later == wait) return wait->scope;

@@ -13,10 +13,14 @@ inline uint32_t LevelsToLookAt(const Worker &worker) noexcept {
     return (worker.filter.may & seen) | worker.filter.pinned;
 }
 
-/// Returns the scope of a wait with OwnTasks on this worker that wants the entry, or 0. While a
-/// task of a scope waits with OwnTasks, too, nothing else of that scope is wanted. The entry may be
-/// torn: compares addresses only.
-uint32_t ScopeThatWants(const Worker &worker, const Entry &entry) noexcept;
+/// Returns the scope of a wait with OwnTasks on this worker that wants tasks of this counter or of
+/// this scope, or 0. While a task of a scope waits with OwnTasks, too, nothing else of that scope
+/// is wanted. Compares addresses only.
+uint32_t ScopeThatWants(const Worker &worker, const Counter *counter, uint32_t scope) noexcept;
+/// The same for an entry, which may be torn.
+inline uint32_t ScopeThatWants(const Worker &worker, const Entry &entry) noexcept {
+    return ScopeThatWants(worker, entry.CounterOfIt(), entry.Scope());
+}
 
 /// Moves what came from outside to where this worker looks: fibers whose deadline is due, the
 /// inbox, the injector.

@@ -29,11 +29,13 @@ struct ChunkList {
 struct Deferred : Node {
     static constexpr uint64_t kLeft = 0xffffffff;
     static constexpr uint64_t kWithdrawn = uint64_t{1} << 32;
-    static constexpr uint32_t kGenerationShift = 33;
+    static constexpr uint64_t kHeld = uint64_t{1} << 33;  // it is not withdrawn meanwhile
+    static constexpr uint32_t kGenerationShift = 34;
 
     Deferred() noexcept : Node(Kind::Deferred) { timer.owner = static_cast<Node *>(this); }
 
-    env::Atomic<uint64_t> state{0};  // generation : 31 | withdrawn : 1 | references left : 32
+    env::Atomic<uint64_t> state{
+        0};  // generation : 30 | held : 1 | withdrawn : 1 | references left : 32
     // What counts the tasks: a hint for WithdrawBatchesOf.
     env::Atomic<const Counter *> counter{nullptr};
     Timer timer;

@@ -92,8 +92,8 @@ public:
     }
 
     /// The counter, or that of the fiber's task.
-    const Counter *CounterOfIt() const noexcept {
-        return TheKind() == Fiber ? reinterpret_cast<const Counter *>(m_arg) : TheCounter();
+    Counter *CounterOfIt() const noexcept {
+        return TheKind() == Fiber ? reinterpret_cast<Counter *>(m_arg) : TheCounter();
     }
     static constexpr uint32_t kMostScopes = 0xffff;
     uint16_t Scope() const noexcept { return static_cast<uint16_t>(m_name >> kScopeShift); }

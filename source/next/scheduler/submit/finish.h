@@ -50,4 +50,14 @@ WEFT_FORCEINLINE void Ran(Worker &worker, Counter *counter, uint32_t n) noexcept
     worker.finished.tasks += n;
 }
 
+/// The running task, which ends right after, has passed its unit of `counter` on to another task.
+/// So it is not counted as finished: until it ends, the number is one below zero.
+inline void HandOn(Worker &worker, Counter *counter) noexcept {
+    if (worker.finished.counter != counter) {
+        Flush(worker);
+        worker.finished.counter = counter;
+    }
+    --worker.finished.tasks;
+}
+
 }  // namespace weft::internal

@@ -71,9 +71,8 @@ void Unbind(Scheduler &scheduler, Worker *caller, Worker &target, uint32_t count
     if (scheduler.IsAttachedSlot(target.index)) Lower(scheduler, caller, target.bound, count);
 }
 
-bool CountTasks(Scheduler &scheduler, Worker *worker, uint32_t count, Counter *&counter,
+bool CountTasks(Scheduler &scheduler, Worker *worker, uint32_t count, Counter *counter,
                 const TaskOptions &options) noexcept {
-    if (!CountInGroup(scheduler.options, options, counter)) return false;
     const bool isPinned = options.worker != kAnyWorker;
     if (isPinned && !Bind(scheduler, worker, scheduler.workers[options.worker], count)) {
         ReportMistake(scheduler.options, ReportCode::BadOption,
@@ -97,7 +96,9 @@ bool CountTasks(Scheduler &scheduler, Worker *worker, uint32_t count, Counter *&
 
 bool Submit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
             Counter *counter, const TaskOptions &options) noexcept {
-    if (!CountTasks(scheduler, worker, count, counter, options)) return false;
+    if (!CountInGroup(scheduler.options, options, counter) ||
+        !CountTasks(scheduler, worker, count, counter, options))
+        return false;
     Enqueue(scheduler, worker, count, tasks, TasksWith(worker, counter, options),
             LevelOf(worker, options), options.worker);
     return true;

@@ -21,9 +21,9 @@ inline Level LevelOf(const Worker *worker, const TaskOptions &options) noexcept 
 bool Submit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
             Counter *counter, const TaskOptions &options) noexcept;
 
-/// The first half of Submit: raises the counter, and counts the tasks as submitted. Sets `counter`
-/// to that of the group of the options, if there is one.
-bool CountTasks(Scheduler &scheduler, Worker *worker, uint32_t count, Counter *&counter,
+/// The first half of Submit: raises the counter, if it is not null, and counts the tasks as
+/// submitted. Call CountInGroup before.
+bool CountTasks(Scheduler &scheduler, Worker *worker, uint32_t count, Counter *counter,
                 const TaskOptions &options) noexcept;
 
 /// Makes tasks visible. The caller has raised their counter, and counted them as submitted.

@@ -15,21 +15,34 @@ namespace weft::internal {
 namespace {
 
 // Returns false, after a report, if another scheduler uses one of the counters.
-bool AreOurs(Scheduler &scheduler, uint32_t count, const CounterTarget *targets) noexcept {
+bool AreOurs(Scheduler &scheduler, const char *call, uint32_t count,
+             const CounterTarget *targets) noexcept {
     for (uint32_t i = 0; i < count; ++i) {
         // relaxed: for a report
         const CounterWord word{CounterAccess::Word(*targets[i].counter).load(kRelaxed)};
         if (scheduler.counters.IsOurs(word)) continue;
-        ReportWrongScheduler(scheduler, "AddTasksAfter", *targets[i].counter);
+        ReportWrongScheduler(scheduler, call, *targets[i].counter);
         return false;
     }
     return true;
 }
 
-// Waits for the counter in place of a record.
-void WaitInstead(Scheduler &scheduler, Fiber *self, const CounterTarget &target) noexcept {
+void SetTimer(Scheduler &scheduler, Worker *worker, Deferred &deferred,
+              uint64_t deadline) noexcept {
+    scheduler.timers.SetIf(deferred.timer, deadline, [] { return true; });
+    scheduler.notices.Show(Notices::kTimed);
+    KeepDeadline(scheduler, worker, deadline);
+}
+
+void ReportNoRecord(Scheduler &scheduler, const char *call, const char *instead) noexcept {
     ReportOnce(scheduler, ReportCode::OutOfMemory, "Let fewer tasks wait for counters at once.",
-               "AddTasksAfter: there is no memory for another wait record; the call waits itself");
+               "%s: there is no memory for another wait record; %s", call, instead);
+}
+
+// Waits for the counter in place of a record.
+void WaitInstead(Scheduler &scheduler, const char *call, Fiber *self,
+                 const CounterTarget &target) noexcept {
+    ReportNoRecord(scheduler, call, "the call waits itself");
     if (self != nullptr) {
         Wait(*self->worker, {*target.counter, target.value});
         return;
@@ -68,7 +81,7 @@ public:
         }
         Counter *counter = later.counter;
         const bool isHeld = held == nullptr || RaiseNow(m_scheduler, *held, 1);
-        if (!isHeld || !CountTasks(m_scheduler, m_worker, later.count, counter, later.options)) {
+        if (!isHeld || !Count(later, counter)) {
             if (isHeld && held != nullptr) Lower(m_scheduler, m_worker, *held, 1);
             m_scheduler.deferred.GiveBack(index, CacheOf(m_worker));
             return nullptr;
@@ -94,10 +107,12 @@ public:
     void End(Deferred &deferred, uint32_t reached, DeferredHandle *handle) noexcept {
         if (handle != nullptr) *handle = m_handle;
         Reach(m_scheduler, TheWorker(), deferred, reached + 1);
-        if (m_group == nullptr) return;
-        if (TaskGroupAccess::IsCancelledLast(*m_group))
-            WithdrawTasks(m_scheduler, TheWorker(), m_handle, false);
-        Lower(m_scheduler, TheWorker(), *TaskGroupAccess::CounterOf(m_group), 1);
+        if (m_group != nullptr) {
+            if (TaskGroupAccess::IsCancelledLast(*m_group))
+                WithdrawTasks(m_scheduler, TheWorker(), m_handle, false);
+            Lower(m_scheduler, TheWorker(), *TaskGroupAccess::CounterOf(m_group), 1);
+        }
+        if (m_handsOn) HandOn(*TheWorker(), m_counter);
     }
 
     const DeferredHandle &Handle() const noexcept { return m_handle; }
@@ -106,21 +121,33 @@ public:
     Worker *TheWorker() const noexcept { return m_self != nullptr ? m_self->worker : m_worker; }
 
 private:
+    bool Count(const LaterTasks &later, Counter *&counter) noexcept {
+        if (!CountInGroup(m_scheduler.options, later.options, counter)) return false;
+        m_handsOn = later.goesOn && counter != nullptr && m_self != nullptr &&
+                    m_self->CounterOfTask() == counter;
+        m_counter = counter;
+        return CountTasks(m_scheduler, m_worker, later.count, m_handsOn ? nullptr : counter,
+                          later.options);
+    }
+
     Scheduler &m_scheduler;
     Worker *const m_worker;
     Fiber *const m_self;
     TaskGroup *const m_group;  // the options may be gone at the end
+    Counter *m_counter = nullptr;
+    bool m_handsOn = false;
     DeferredHandle m_handle;
 };
 
 // There is no memory for a record, and the caller is in a hook. Takes the records off the counters
 // before `end`: their owner may destroy them when the call returns. Returns how many they were.
-uint32_t Refuse(Scheduler &scheduler, const Deferred &deferred, const CounterTarget *after,
-                const CounterTarget *end) noexcept {
+uint32_t Refuse(Scheduler &scheduler, const char *call, const Deferred &deferred,
+                const CounterTarget *after, const CounterTarget *end) noexcept {
     ReportMistake(scheduler.options, ReportCode::OutOfMemory,
                   "Let fewer tasks wait for counters at once.",
-                  "AddTasksAfter: there is no memory for another wait record, and a hook cannot "
-                  "wait; the tasks are not submitted");
+                  "%s: there is no memory for another wait record, and a hook cannot "
+                  "wait; nothing is submitted",
+                  call);
     uint32_t removed = 0;
     for (; after != end; ++after)
         removed += scheduler.counters.Remove(CounterAccess::Word(*after->counter),
@@ -133,12 +160,15 @@ uint32_t Refuse(Scheduler &scheduler, const Deferred &deferred, const CounterTar
 bool SubmitAfter(Scheduler &scheduler, Worker *worker, uint32_t afterCount,
                  const CounterTarget *after, const LaterTasks &tasks) noexcept {
     using Registration = Counters::Registration;
-    if (!AreOurs(scheduler, afterCount, after)) return false;
+    if (!AreOurs(scheduler, tasks.call, afterCount, after)) return false;
     Submission submission(scheduler, worker, tasks);
     DeferredHandle *const handle = tasks.handle;
     const Priority priority = tasks.options.priority;
     Deferred *const deferred = submission.Begin(tasks, afterCount);
-    if (deferred == nullptr) return false;
+    if (deferred == nullptr) {
+        if (tasks.goesOn) WaitInstead(scheduler, tasks.call, submission.Self(), *after);
+        return false;
+    }
     uint32_t reached = 0;
     for (uint32_t i = 0; i < afterCount; ++i) {
         const Registration result = scheduler.counters.RegisterOther(
@@ -147,14 +177,15 @@ bool SubmitAfter(Scheduler &scheduler, Worker *worker, uint32_t afterCount,
         if (result == Registration::Waiting) continue;
         if (result == Registration::NoRecord) {
             if (submission.Self() != nullptr && submission.TheWorker()->inHook) {
-                reached += Refuse(scheduler, *deferred, after, after + i) + (afterCount - i);
+                reached +=
+                    Refuse(scheduler, tasks.call, *deferred, after, after + i) + (afterCount - i);
                 // if the group has withdrawn the tasks first, the group skips them
                 const bool isRefused =
                     WithdrawTasks(scheduler, submission.TheWorker(), submission.Handle(), true);
                 submission.End(*deferred, reached, nullptr);
                 return !isRefused;
             }
-            WaitInstead(scheduler, submission.Self(), after[i]);
+            WaitInstead(scheduler, tasks.call, submission.Self(), after[i]);
         }
         ++reached;
     }
@@ -166,10 +197,12 @@ bool SubmitAt(Scheduler &scheduler, Worker *worker, uint64_t deadline,
               const LaterTasks &tasks) noexcept {
     Submission submission(scheduler, worker, tasks);
     Deferred *const deferred = submission.Begin(tasks, 1);
-    if (deferred == nullptr) return false;
-    scheduler.timers.SetIf(deferred->timer, deadline, [] { return true; });
-    scheduler.notices.Show(Notices::kTimed);
-    KeepDeadline(scheduler, worker, deadline);
+    if (deferred == nullptr) {
+        Counter never(1);
+        if (tasks.goesOn) Wait(*worker, {never, 0, deadline});
+        return false;
+    }
+    SetTimer(scheduler, worker, *deferred, deadline);
     // If the tasks were withdrawn before the timer was set, that call has not cleared the timer.
     // The lock of the timers orders the two. relaxed: so does it the flag.
     const bool isWithdrawn = (deferred->state.load(kRelaxed) & Deferred::kWithdrawn) != 0;
@@ -183,20 +216,24 @@ bool SubmitAt(Scheduler &scheduler, Worker *worker, uint64_t deadline,
 bool SubmitAfterOrAt(Scheduler &scheduler, Worker &worker, const CounterTarget &after,
                      uint64_t deadline, const LaterTasks &tasks, uint32_t &index) noexcept {
     using Registration = Counters::Registration;
-    if (!AreOurs(scheduler, 1, &after)) return false;
+    if (!AreOurs(scheduler, tasks.call, 1, &after)) return false;
     Submission submission(scheduler, &worker, tasks);
     const Priority priority = tasks.options.priority;
     Deferred *const deferred = submission.Begin(tasks, 3, 2);
     if (deferred == nullptr) return false;
     index = deferred->index;
-    scheduler.timers.SetIf(deferred->timer, deadline, [] { return true; });
-    scheduler.notices.Show(Notices::kTimed);
-    KeepDeadline(scheduler, &worker, deadline);
     const Registration result = scheduler.counters.RegisterOther(
         CounterAccess::Word(*after.counter), kDeferredOwner | deferred->index, after.value,
         priority, CacheOf(&worker));
-    if (result == Registration::NoRecord) Wait(worker, {*after.counter, after.value, deadline});
-    submission.End(*deferred, result == Registration::Waiting ? 0 : 1, nullptr);
+    deferred->hasRecord = result != Registration::NoRecord;
+    uint32_t reached = result == Registration::Waiting ? 0 : 1;
+    if (deferred->hasRecord) {
+        SetTimer(scheduler, &worker, *deferred, deadline);
+    } else {
+        ReportNoRecord(scheduler, tasks.call, "it ends at once");
+        ++reached;  // the timer
+    }
+    submission.End(*deferred, reached, nullptr);
     return true;
 }
 
@@ -217,7 +254,10 @@ bool WithdrawTasks(Scheduler &scheduler, Worker *worker, DeferredHandle handle,
     if (handle.run != scheduler.runNumber || !scheduler.deferred.Has(handle.index)) return false;
     Deferred &deferred = scheduler.deferred.At(handle.index);
     uint64_t state = deferred.state.load(kRelaxed);  // relaxed: the CAS decides
+    Backoff backoff;
     do {
+        for (; (state & Deferred::kHeld) != 0; backoff.Next())
+            state = deferred.state.load(kRelaxed);
         if (state >> Deferred::kGenerationShift != handle.generation ||
             (state & Deferred::kWithdrawn) != 0 || (state & Deferred::kLeft) == 0)
             return false;

@@ -9,17 +9,22 @@ namespace weft::internal {
 
 /// The tasks of one call. The arguments have been checked.
 struct LaterTasks {
+    const char *call;  // its name, for reports
     uint32_t count;
     const Task *tasks;
     Counter *counter;
     const TaskOptions &options;
     DeferredHandle *handle = nullptr;  // stands for the tasks in WithdrawTasks
+    // The one task goes on for the calling task, which ends right after: it has its unit of the
+    // counter.
+    bool goesOn = false;
 };
 
 /// Submits the tasks once each of `after` was at or below its value. `after` is only used during
 /// the call. Returns at once, unless there is no memory for another wait record: then the call
 /// waits itself (reported). A hook cannot wait, so it is refused. Returns false after a report.
-/// `worker`: the caller's, or null; it may be another one afterwards.
+/// Then a task that was to go on has waited itself, if that was for want of memory. `worker`: the
+/// caller's, or null; it may be another one afterwards.
 bool SubmitAfter(Scheduler &scheduler, Worker *worker, uint32_t afterCount,
                  const CounterTarget *after, const LaterTasks &tasks) noexcept;
 
@@ -28,8 +33,9 @@ bool SubmitAt(Scheduler &scheduler, Worker *worker, uint64_t deadline,
               const LaterTasks &tasks) noexcept;
 
 /// Submits the tasks once `after` was at or below its value, or at `deadline`, whichever comes
-/// first. Returns false after a report. Sets `index` before the tasks can begin. The owner then
-/// calls EndAfterOrAt once, which returns true if the counter was reached.
+/// first; at once if there is no memory for a wait record. Returns false after a report. Sets
+/// `index` before the tasks can begin. The owner then calls EndAfterOrAt once, which returns true
+/// if the counter was reached.
 bool SubmitAfterOrAt(Scheduler &scheduler, Worker &worker, const CounterTarget &after,
                      uint64_t deadline, const LaterTasks &tasks, uint32_t &index) noexcept;
 bool EndAfterOrAt(Worker &worker, const CounterTarget &after, uint32_t index) noexcept;
