@@ -57,7 +57,9 @@ Work PickLate(Worker &worker) noexcept {
 
 void StartClock(Worker &worker) noexcept {
     Fairness &fair = worker.fair;
-    fair.lookedAt = Clock(worker, 0);
+    const uint64_t now = Clock(worker, 0);
+    if (now < fair.lookedAt) fair = {};  // the ticks have begun anew
+    fair.lookedAt = now;
     fair.fairAt = std::max(fair.fairAt, fair.lookedAt + worker.scheduler->tuning.millisecond);
     for (uint64_t &late : fair.late) late = std::max(late, fair.lookedAt);
 }
@@ -65,7 +67,9 @@ void StartClock(Worker &worker) noexcept {
 void ReadClock(Worker &worker) noexcept {
     Fairness &fair = worker.fair;
     const uint64_t millisecond = worker.scheduler->tuning.millisecond;
-    const uint64_t now = Clock(worker, fair.period), took = now - fair.lookedAt;
+    const uint64_t now = Clock(worker, fair.period);
+    if (WEFT_UNLIKELY(now < fair.lookedAt)) StartClock(worker);
+    const uint64_t took = now - fair.lookedAt;
     fair.lookedAt = now;
     fair.picks += fair.period;
     const uint64_t most = millisecond / 10 / (took / fair.period + 1);

@@ -74,8 +74,8 @@ private:
             if ((state & (Deferred::kWithdrawn | Deferred::kHeld)) != 0 || deferred.firesAt != 0)
                 return 0;
             // acquire: after an earlier holder
-        } while (!deferred.state.compare_exchange_weak(state, state | Deferred::kHeld, kAcquire,
-                                                       kRelaxed));
+        } while (!deferred.state.compare_exchange_strong(state, state | Deferred::kHeld, kAcquire,
+                                                         kRelaxed));
         const TasksOf of = deferred.tasks.newest->of;
         const uint32_t found = Of(of.counter, of.scope);
         // release: what was read is read before the tasks can be handed over
@@ -158,8 +158,8 @@ Work PickOwn(Worker &worker) noexcept {
     }
     if (const Work work = InAllDeques(worker, TakeAtEnd)) return work;
     const uint64_t now = env::Ticks();
-    if (now < worker.digsAt) return {};
-    worker.digsAt = now + worker.scheduler->tuning.millisecond;
+    if (now - worker.dugAt < worker.scheduler->tuning.millisecond) return {};
+    worker.dugAt = now;
     if (const Work work = DigPinned(worker)) return work;
     return InAllDeques(worker, Dig);
 }
@@ -172,7 +172,7 @@ InOwnScope::InOwnScope(Fiber &self, const Counter &counter) noexcept
     m_wait = {&counter, number % Entry::kMostScopes + 1, m_outer, worker.ownWaits};
     worker.ownWaits = &m_wait;
     self.scope = m_wait.scope;
-    worker.digsAt = env::Ticks();
+    worker.dugAt = env::Ticks() - worker.scheduler->tuning.millisecond;
 }
 
 // Waits on one worker need not end in order. The fiber is on the same worker as before.

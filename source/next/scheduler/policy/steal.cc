@@ -59,7 +59,7 @@ Work Steal(Worker &worker, Level level) noexcept {
     if (slots <= 1) return {};
     Thief &thief = worker.thief;
     const uint64_t now = env::Ticks();
-    if (now < thief.stoleAt + thief.rest) return {};
+    if (now - thief.stoleAt < thief.rest) return {};  // false if the ticks have begun anew
     const bool isPatient = thief.isPatient;
     Work work{{}, level, false};
     uint32_t victim = FirstVictim(worker, slots);

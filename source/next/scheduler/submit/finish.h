@@ -9,9 +9,16 @@ namespace weft::internal {
 
 /// Raises the counter by `n`. Returns false, after a report, if the counter refuses that.
 bool RaiseNow(Scheduler &scheduler, Counter &counter, uint32_t n) noexcept;
+void FlushNow(Worker &worker, bool picks) noexcept;
 /// The same, but first sets `n` off against the worker's finished tasks of this counter. `worker`:
 /// the caller's, or null.
+///
+/// The counter may have reached a value for a moment, which its word does not show yet. A waiter
+/// that has been registered before shows kForValue, and then the finished tasks are counted off
+/// first.
 inline bool Raise(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n) noexcept {
+    if (worker != nullptr && WEFT_UNLIKELY(scheduler.notices.Has(Notices::kForValue)))
+        FlushNow(*worker, false);
     if (worker != nullptr && worker->finished.counter == &counter) {
         const uint32_t both = n < worker->finished.tasks ? n : worker->finished.tasks;
         worker->finished.tasks -= both;
@@ -32,7 +39,6 @@ bool Lower(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n,
 void Settle(Worker &worker, uint32_t running) noexcept;
 
 /// Lowers the counter of all finished tasks. `picks`: see MakeReady.
-void FlushNow(Worker &worker, bool picks) noexcept;
 inline void Flush(Worker &worker, bool picks = false) noexcept {
     if (worker.claim != nullptr || worker.finished.tasks != 0) FlushNow(worker, picks);
 }

@@ -42,6 +42,14 @@ bool HasRoom(const Fiber &self) noexcept {
     return self.StackLeft() >= self.worker->scheduler->options.smallStackBytes;
 }
 
+// Returns true if work of the level would leave the groups that run it, if it ran on top of this
+// fiber and waited: only some groups run Low work of no group, and the fiber is of a higher
+// priority. relaxed: any of the values will do
+bool WouldLeaveGroups(const Fiber &self, Level level) noexcept {
+    return level.index == Level(Priority::Low).index && self.own != Priority::Low &&
+           self.worker->scheduler->lowGroups.load(kRelaxed) != 0;
+}
+
 // Takes the newest entry of an own deque if it is a task or a chunk of the counter, and of the same
 // group as the waiter: after a wait, a fiber may continue in the group of its outermost task.
 bool PopOf(const Fiber &self, const Counter &counter, Entry &entry) noexcept {
@@ -52,7 +60,9 @@ bool PopOf(const Fiber &self, const Counter &counter, Entry &entry) noexcept {
     if ((ofGroup >> home & 1) != 0 && worker.queue[home].PopIf(entry, wants)) return true;
     for (uint32_t levels = worker.holds & ofGroup & ~(1u << home); levels != 0;
          levels &= levels - 1) {
-        if (worker.queue[LowestBit(levels)].PopIf(entry, wants)) return true;
+        const Level level = Level::At(LowestBit(levels));
+        if (WouldLeaveGroups(self, level)) continue;
+        if (worker.queue[level.index].PopIf(entry, wants)) return true;
     }
     return false;
 }
@@ -61,7 +71,8 @@ bool PopOf(const Fiber &self, const Counter &counter, Entry &entry) noexcept {
 bool MayRunOnTop(const Fiber &self, Level level) noexcept {
     const Filter &filter = self.worker->filter;
     return level.Slot() == self.level.Slot() && (filter.runs & level.Bit()) != 0 &&
-           ((filter.may & self.level.Bit()) != 0 || self.IsThreadStack());
+           ((filter.may & self.level.Bit()) != 0 || self.IsThreadStack()) &&
+           !WouldLeaveGroups(self, level);
 }
 
 // A wait that keeps the worker from work of the waiter's priority keeps it from such tasks, too.
@@ -236,10 +247,18 @@ void RunOnTop(Fiber &self, const Work &work) noexcept {
     InlineFrame frame{work.entry.TheCounter(), work.entry.What().name, self.inlined};
     const RunsInline runs(self, frame);
     const uint32_t pinnedTo = self.pinnedTo;
+    const Priority own = self.own;
+    const Level level = self.level;
     if (work.isPinned) self.pinnedTo = self.worker->index;
+    if (WouldLeaveGroups(self, work.level)) {
+        self.own = Priority::Low;
+        self.level = work.level;
+    }
     RunEntry(self, work.entry);
     Flush(*self.worker);
     self.pinnedTo = pinnedTo;
+    self.own = own;
+    self.level = level;
     if (work.isPinned) Unbind(*self.worker->scheduler, self.worker, *self.worker, 1);
 }
 
