@@ -51,6 +51,11 @@ public:
         return m_records.Acquire(fibers, memory, users, spares);
     }
 
+    /// Sets the count of a new counter that no other thread knows yet.
+    void Begin(CounterStorage &counter, uint32_t n) noexcept {
+        // relaxed: publishing the tasks publishes it
+        counter.store(CounterWord{0}.WithCount(n).WithTag(m_tag).bits, kRelaxed);
+    }
     /// Adds `n` to the count. Lock-free.
     CounterResult Add(CounterStorage &counter, uint32_t n) noexcept {
         // relaxed: the tasks that are counted are published elsewhere

@@ -210,7 +210,7 @@ void TaskScheduler::SetPriority(Priority priority) noexcept {
     if (worker == nullptr || !AreOptions(worker->scheduler->options, options, "SetPriority"))
         return;
     worker->current->own = priority;
-    worker->current->level = worker->current->level.With(priority);
+    worker->current->level.priority = priority;
 }
 
 void TaskScheduler::WaitIdle() noexcept {

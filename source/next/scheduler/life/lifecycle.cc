@@ -100,7 +100,7 @@ void PrepareSlot(Scheduler &scheduler, Worker &worker) noexcept {
     const uint32_t slot = worker.index - scheduler.workerCount;
     worker.thread.index = slot;  // for Prepare
     worker.thread.SetStack(scheduler.reserveStacks.Bottom(slot),
-                           scheduler.reserveStacks.StackBytes());
+                           scheduler.reserveStacks.StackBytes(), scheduler.options.smallStackBytes);
     worker.thread.Prepare(ReserveMain);
     if (scheduler.workerCount != 0 || slot == 0) scheduler.freeSlots.Set(slot);
 }
@@ -134,7 +134,8 @@ bool AcquireFibers(Scheduler &scheduler) noexcept {
     for (uint32_t i = 0; i < scheduler.AllFibers(); ++i) {
         scheduler.fibers[i].index = i;
         if (i >= scheduler.fiberCount) continue;  // an attached thread's own stack
-        scheduler.fibers[i].SetStack(scheduler.stacks.Bottom(i), scheduler.stacks.StackBytes());
+        scheduler.fibers[i].SetStack(scheduler.stacks.Bottom(i), scheduler.stacks.StackBytes(),
+                                     scheduler.options.smallStackBytes);
     }
     return scheduler.free.Acquire(scheduler.fiberCount, scheduler.memory);
 }

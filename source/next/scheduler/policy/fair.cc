@@ -18,7 +18,7 @@ constexpr uint32_t kOthersTurn = 4;   // each fourth fair pick begins with other
 
 // Without workers the attached thread runs all tasks in the same order each time. So its clock goes
 // on by a microsecond with each pick.
-uint64_t Clock(const Worker &worker, uint32_t picks) noexcept {
+uint64_t TimeOf(const Worker &worker, uint32_t picks) noexcept {
     const Scheduler &scheduler = *worker.scheduler;
     return scheduler.workerCount != 0
                ? env::Ticks()
@@ -57,7 +57,7 @@ Work PickLate(Worker &worker) noexcept {
 
 void StartClock(Worker &worker) noexcept {
     Fairness &fair = worker.fair;
-    const uint64_t now = Clock(worker, 0);
+    const uint64_t now = TimeOf(worker, 0);
     if (now < fair.lookedAt) fair = {};  // the ticks have begun anew
     fair.lookedAt = now;
     fair.fairAt = std::max(fair.fairAt, fair.lookedAt + worker.scheduler->tuning.millisecond);
@@ -67,7 +67,7 @@ void StartClock(Worker &worker) noexcept {
 void ReadClock(Worker &worker) noexcept {
     Fairness &fair = worker.fair;
     const uint64_t millisecond = worker.scheduler->tuning.millisecond;
-    const uint64_t now = Clock(worker, fair.period);
+    const uint64_t now = TimeOf(worker, fair.period);
     if (WEFT_UNLIKELY(now < fair.lookedAt)) StartClock(worker);
     const uint64_t took = now - fair.lookedAt;
     fair.lookedAt = now;
@@ -81,7 +81,7 @@ void ReadClock(Worker &worker) noexcept {
         fair.picks = 0;
         fair.wasFair = false;
     }
-    uint64_t &late = fair.late[worker.current->level.index];
+    uint64_t &late = fair.late[worker.current->level.Index()];
     late = std::clamp(late + kLevelShare * took, now - kMostOwed * millisecond,
                       now + kMostOwed * millisecond);
     fair.isUrgent = fair.isAsked || now >= fair.fairAt ||
@@ -101,7 +101,7 @@ Work PickFair(Worker &worker) noexcept {
         const Level level = Level::At(LowestBit(levels));
         if (const Work work = TakeOldest(worker, level, othersFirst)) return work;
         // High work of others goes before all lower work: the usual order finds it
-        if (level.ThePriority() == Priority::High &&
+        if (level.priority == Priority::High &&
             (worker.scheduler->notices.Look() & level.Bit()) != 0)
             return {};
     }

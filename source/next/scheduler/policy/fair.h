@@ -45,7 +45,7 @@ inline void OweFairPick(Worker &worker) noexcept {
 
 /// The level had its turn, but its work could not begin.
 inline void ForgoTurn(Worker &worker, Level level) noexcept {
-    worker.fair.late[level.index] = worker.fair.lookedAt;
+    worker.fair.late[level.Index()] = worker.fair.lookedAt;
     worker.fair.serves = kLevels;
 }
 

@@ -77,7 +77,7 @@ bool AttendNow(Worker &worker) noexcept {
         scheduler.counters.HideForValue();
     }
     if (scheduler.idle.AnySearcher()) ShareClaim(worker);
-    const Priority own = worker.current->level.ThePriority();
+    const Priority own = worker.current->level.priority;
     const uint32_t higher = own == Priority::High ? 0 : kHighLevels;
     const uint32_t same = LevelsOf(1, static_cast<uint32_t>(own) + 1);
     if (worker.handOver.isQuiet) EndQuiet(worker);

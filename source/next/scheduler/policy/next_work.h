@@ -12,8 +12,9 @@ namespace weft::internal {
 /// tasks first.
 Work NextWork(Worker &worker) noexcept;
 
-/// Pops the newest own entry of the usual level if nothing else is due. If finished tasks are not
-/// counted yet, the entry has to be of the same counter. Returns false if NextWork has to decide.
+/// Pops the newest own entry of the usual level, unless it is a fiber, or something else is due. If
+/// finished tasks are not counted yet, the entry has to be of the same counter. Returns false if
+/// NextWork has to decide.
 WEFT_FORCEINLINE bool NextPlain(Worker &worker, Entry &entry) noexcept {
     if (WEFT_UNLIKELY(--worker.fair.budget == 0)) return false;
     const bool calls = (worker.scheduler->notices.Look() & worker.filter.heeds) != 0 ||
@@ -21,8 +22,9 @@ WEFT_FORCEINLINE bool NextPlain(Worker &worker, Entry &entry) noexcept {
                        !worker.inbox.LooksEmpty();
     if (WEFT_UNLIKELY(calls)) return false;
     const Finished &finished = worker.finished;
-    return worker.queue[worker.filter.home.index].PopIf(entry, [&](const Entry &next) {
-        return finished.tasks == 0 || next.TheCounter() == finished.counter;
+    return worker.queue[worker.filter.home.Index()].PopIf(entry, [&](const Entry &next) {
+        return next.TheKind() != Entry::Fiber &&
+               (finished.tasks == 0 || next.TheCounter() == finished.counter);
     });
 }
 

@@ -94,7 +94,7 @@ Work WorkOf(const Entry &entry, Level level, uint32_t scope) noexcept {
 
 // Takes the entry at one of the ends of the deque.
 Work TakeAtEnd(Worker &worker, Worker &victim, Level level) noexcept {
-    WorkStealingDeque<Entry> &queue = victim.queue[level.index];
+    WorkStealingDeque<Entry> &queue = victim.queue[level.Index()];
     if (!queue.IsAcquired() || queue.LooksEmpty()) return {};
     const auto wants = [&](const Entry &entry) { return ScopeThatWants(worker, entry) != 0; };
     Entry entry;
@@ -108,7 +108,7 @@ Work TakeAtEnd(Worker &worker, Worker &victim, Level level) noexcept {
 }
 
 Work Dig(Worker &worker, Worker &victim, Level level) noexcept {
-    WorkStealingDeque<Entry> &queue = victim.queue[level.index];
+    WorkStealingDeque<Entry> &queue = victim.queue[level.Index()];
     if (!queue.IsAcquired()) return {};
     Entry entry;
     for (uint64_t left = std::min(queue.Size(), kMostDug); left != 0; --left) {

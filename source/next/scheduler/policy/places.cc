@@ -73,7 +73,7 @@ void TakeMail(Worker &worker) noexcept {
             node = next;
             continue;
         }
-        worker.pinned[static_cast<uint32_t>(node->level.ThePriority())].PushBack(*node);
+        worker.pinned[static_cast<uint32_t>(node->level.priority)].PushBack(*node);
         node = next;
     }
     const uint32_t before = worker.filter.may;
@@ -116,7 +116,7 @@ void TakeArrivals(Worker &worker) noexcept {
 
 Work TakeOwn(Worker &worker, Level level) noexcept {
     Work work{{}, level, false};
-    if ((worker.holds & level.Bit()) != 0 && !worker.queue[level.index].Pop(work.entry)) {
+    if ((worker.holds & level.Bit()) != 0 && !worker.queue[level.Index()].Pop(work.entry)) {
         work.entry = {};
         // only the owner adds entries
         worker.holds &= ~level.Bit();
@@ -125,10 +125,10 @@ Work TakeOwn(Worker &worker, Level level) noexcept {
 }
 
 Work TakePinned(Worker &worker, Level level) noexcept {
-    if (level.Slot() != 0) return {};
-    const bool may = static_cast<uint32_t>(level.ThePriority()) < worker.filter.limit;
+    if (level.slot != 0) return {};
+    const bool may = static_cast<uint32_t>(level.priority) < worker.filter.limit;
     const auto wants = [&](Node &node) { return may || MayGoOn(worker, node); };
-    Node *const node = worker.pinned[static_cast<uint32_t>(level.ThePriority())].TakeIf(wants);
+    Node *const node = worker.pinned[static_cast<uint32_t>(level.priority)].TakeIf(wants);
     NoteFilter(worker);
     if (node == nullptr) return {};
     return {Entry::Of(*node), node->level, true};
@@ -145,17 +145,17 @@ Work TakeOldest(Worker &worker, Level level, bool othersFirst) noexcept {
         if (const Work work = Steal(worker, level)) return work;
     }
     Work work{{}, level, false};
-    if (may && worker.queue[level.index].TakeOldest(work.entry)) return work;
+    if (may && worker.queue[level.Index()].TakeOldest(work.entry)) return work;
     return worker.filter.isSpecial && pinnedLast ? TakePinned(worker, level) : Work{};
 }
 
 bool AnyOf(const Worker &worker, Level level) noexcept {
-    if (level.Slot() == 0 && !worker.pinned[static_cast<uint32_t>(level.ThePriority())].IsEmpty())
+    if (level.slot == 0 && !worker.pinned[static_cast<uint32_t>(level.priority)].IsEmpty())
         return true;
     const Scheduler &scheduler = *worker.scheduler;
     const uint32_t slots = scheduler.Slots();
     for (uint32_t i = 0; i < slots; ++i) {
-        const auto &queue = scheduler.workers[i].queue[level.index];
+        const auto &queue = scheduler.workers[i].queue[level.Index()];
         if (queue.IsAcquired() && queue.Size() != 0) return true;
     }
     return false;

@@ -30,7 +30,7 @@ void TakeMore(Worker &worker, WorkStealingDeque<Entry> &queue, Level level) noex
     uint64_t got = 0;
     while (got < most && queue.Steal(more[got]) == StealResult::Taken) ++got;
     if (got == 0) return;
-    WorkStealingDeque<Entry> &own = worker.queue[level.index];
+    WorkStealingDeque<Entry> &own = worker.queue[level.Index()];
     const uint32_t count = static_cast<uint32_t>(got);
     if (!own.Reserve(got)) NoRoom(worker, count);
     for (uint64_t i = 0; i < got; ++i) own.Stage(got - 1 - i, more[i]);
@@ -64,7 +64,7 @@ Work Steal(Worker &worker, Level level) noexcept {
     Work work{{}, level, false};
     uint32_t victim = FirstVictim(worker, slots);
     for (uint32_t i = 0; i < slots; ++i, victim = victim + 1 == slots ? 0 : victim + 1) {
-        WorkStealingDeque<Entry> &queue = scheduler.workers[victim].queue[level.index];
+        WorkStealingDeque<Entry> &queue = scheduler.workers[victim].queue[level.Index()];
         if (victim == worker.index || !queue.IsAcquired() || queue.LooksEmpty()) continue;
         const auto wants = [&](const Entry &entry) {
             const bool leaves = isPatient && entry.TheKind() == Entry::Fiber && queue.Size() == 1;

@@ -41,7 +41,7 @@ void RegisterWaiter(Worker &worker, Fiber &fiber) noexcept {
     Counters::Registration result;
     const auto join = [&] {
         result = scheduler.counters.Register(CounterAccess::Word(*wait.counter), fiber.index,
-                                             wait.target, fiber.level.ThePriority());
+                                             wait.target, fiber.level.priority);
         return result == Counters::Registration::Waiting;
     };
     const bool waits =

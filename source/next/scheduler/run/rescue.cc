@@ -18,7 +18,7 @@ Fiber *TakeWaiter(Worker &worker, Counter &counter, uint32_t slot, bool withRoom
         if (target != 0 || (owner & kOwnerKind) != 0) return false;
         const Fiber &fiber = scheduler.fibers[owner];
         return fiber.wait.deadline == Timers::kNever && !fiber.IsThreadStack() &&
-               fiber.level.Slot() == slot &&
+               fiber.level.slot == slot &&
                (fiber.pinnedTo == kAnyWorker || fiber.pinnedTo == worker.index) &&
                (fiber.wait.hasRoom || !withRoom);
     };
@@ -32,7 +32,7 @@ void WaitAgain(Worker &worker, Fiber &fiber) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     const Counters::Registration result =
         scheduler.counters.Register(CounterAccess::Word(*fiber.wait.counter), fiber.index,
-                                    fiber.wait.target, fiber.level.ThePriority());
+                                    fiber.wait.target, fiber.level.priority);
     if (result != Counters::Registration::Waiting) MakeReady(scheduler, &worker, fiber);
 }
 
@@ -59,7 +59,7 @@ Fiber *Climb(Worker &worker, Counter *counter, uint32_t slot) noexcept {
 
 // The counter counts the task, so it is alive.
 Fiber *Rescue(Worker &worker, const Work &work) noexcept {
-    Fiber *const fiber = Climb(worker, work.entry.TheCounter(), work.level.Slot());
+    Fiber *const fiber = Climb(worker, work.entry.TheCounter(), work.level.slot);
     if (fiber != nullptr) fiber->wait.rescue = work;
     return fiber;
 }
@@ -73,7 +73,7 @@ void PutBehind(Worker &worker, const Work &work) noexcept {
         chunk = &FillChunk(*worker.scheduler, &worker, 1, &task, work.entry.What(), work.level);
     }
     if (!chunk->isPinned) return Inject(*worker.scheduler, &worker, chunk, chunk, 1);
-    worker.pinned[static_cast<uint32_t>(work.level.ThePriority())].PushBack(*chunk);
+    worker.pinned[static_cast<uint32_t>(work.level.priority)].PushBack(*chunk);
     NoteFilter(worker);
 }
 
@@ -83,13 +83,12 @@ Fiber *WithoutFiber(Fiber &self, Destination destination, const Work &work) noex
     FiberWait &wait = self.wait;
     const bool isOwn = destination == Destination::ToWaiting && wait.deadline == Timers::kNever &&
                        wait.target == 0 && work.entry.TheCounter() == wait.counter &&
-                       work.level.Slot() == self.level.Slot();
+                       work.level.slot == self.level.slot;
     Fiber *taker;
     if (isOwn && wait.hasRoom)
         taker = &self;
     else  // it is not on the counter's list yet
-        taker =
-            Climb(worker, isOwn ? self.task.counter : work.entry.TheCounter(), work.level.Slot());
+        taker = Climb(worker, isOwn ? self.task.counter : work.entry.TheCounter(), work.level.slot);
     if (taker != nullptr) {
         taker->wait.rescue = work;
         return taker;

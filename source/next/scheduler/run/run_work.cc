@@ -125,43 +125,43 @@ void RunEntry(Fiber &self, const Entry &entry) noexcept {
     Ran(*self.worker, counter, 1);
 }
 
-void Execute(Fiber &self, const Work &work) noexcept {
-    if (work.entry.TheKind() == Entry::Fiber)
-        return SwitchTo(self, work.entry.TheFiber(), Destination::ToPool);
-    self.level = work.level;
-    self.own = work.level.ThePriority();
-    self.task = work.entry.What();
+namespace {
+
+WEFT_FORCEINLINE void RunWork(Fiber &self, const Entry &entry, Level level,
+                              bool isPinned) noexcept {
+    Worker &worker = *self.worker;
+    if (WEFT_UNLIKELY(self.floatingPoint != worker.floatingPoint)) {
+        self.floatingPoint = worker.floatingPoint;
+        SetFloatingPointControl(self.floatingPoint);
+    }
+    self.level = level;
+    self.own = level.priority;
+    self.task = entry.What();
     self.scope = self.task.scope;
-    self.pinnedTo = work.isPinned ? self.worker->index : kAnyWorker;
-    RunEntry(self, work.entry);
-    if (WEFT_UNLIKELY(work.isPinned)) Unbind(*self.worker->scheduler, self.worker, *self.worker, 1);
+    self.pinnedTo = isPinned ? worker.index : kAnyWorker;
+    RunEntry(self, entry);
 }
 
+}  // namespace
+
+// `begins` and `start` are set when the fiber is taken from the pool.
 FiberContext *FiberMain(void *arg) noexcept {
     Fiber &self = *static_cast<Fiber *>(arg);
     FinishSwitch(*self.worker);
     for (;;) {
-        Worker &worker = *self.worker;
-        if (WEFT_UNLIKELY(self.floatingPoint != worker.floatingPoint)) {
-            self.floatingPoint = worker.floatingPoint;
-            SetFloatingPointControl(self.floatingPoint);
+        Work work = std::exchange(self.start, {});
+        if (self.begins && self.worker->scheduler->ending != nullptr)
+            return self.worker->scheduler->ending;
+        while (work || (work = NextWork(*self.worker)) || FindWork(*self.worker, work)) {
+            if (std::exchange(self.begins, false)) PassOnDeadline(*self.worker);
+            if (work.entry.TheKind() == Entry::Fiber) break;
+            RunWork(self, work.entry, work.level, work.isPinned);
+            if (work.isPinned) Unbind(*self.worker->scheduler, self.worker, *self.worker, 1);
+            work = {};
+            for (Entry next; NextPlain(*self.worker, next);)
+                RunWork(self, next, self.worker->filter.home, false);
         }
-        Work work;
-        if (self.start) {
-            work = std::exchange(self.start, {});
-        } else if (WEFT_UNLIKELY(self.begins) && worker.scheduler->ending != nullptr) {
-            return worker.scheduler->ending;
-        } else if (NextPlain(worker, work.entry)) {
-            work.level = worker.filter.home;
-        } else {
-            work = NextWork(worker);
-            if (!work && !FindWork(worker, work)) {
-                SwitchTo(self, worker.thread, Destination::ToPool);
-                continue;
-            }
-        }
-        if (std::exchange(self.begins, false)) PassOnDeadline(worker);
-        Execute(self, work);
+        SwitchTo(self, work ? work.entry.TheFiber() : self.worker->thread, Destination::ToPool);
     }
 }
 

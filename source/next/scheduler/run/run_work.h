@@ -38,9 +38,6 @@ WEFT_FORCEINLINE void CallTask(const Fiber &self, const Task &task,
 void RunEntry(Fiber &self, const Entry &entry) noexcept;
 void RunChunk(Fiber &self, Chunk &chunk) noexcept;
 
-/// Runs the work. If it is a fiber, switches to it and frees `self`.
-void Execute(Fiber &self, const Work &work) noexcept;
-
 /// The function of each fiber of the pool: runs work until the scheduler ends.
 FiberContext *FiberMain(void *fiber) noexcept;
 

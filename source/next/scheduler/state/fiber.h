@@ -51,10 +51,12 @@ public:
     Fiber(const Fiber &) = delete;
     Fiber &operator=(const Fiber &) = delete;
 
-    /// Sets the stack of a fiber of the pool. The caller keeps this memory.
-    void SetStack(char *bottom, size_t bytes) noexcept {
+    /// Sets the stack of a fiber of the pool. The caller keeps this memory. A task may run on top
+    /// of the running one while `room` bytes are left.
+    void SetStack(char *bottom, size_t bytes, size_t room) noexcept {
         m_bottom = bottom;
         m_bytes = bytes;
+        m_roomEnd = bottom + room;
     }
     /// Prepares the context: the first switch to it calls entry(this) on the empty stack.
     void Prepare(FiberContext *(*entry)(void *arg)) noexcept {
@@ -64,13 +66,8 @@ public:
     }
     /// Returns true for a thread's own stack, which has no known bottom.
     bool IsThreadStack() const noexcept { return m_bottom == nullptr; }
-    /// Returns how many bytes of the stack are left below the calling frame. The caller must run
-    /// on this fiber. 0 for a thread's own stack.
-    size_t StackLeft() const noexcept {
-        return m_bottom == nullptr
-                   ? 0
-                   : static_cast<size_t>(static_cast<char *>(WEFT_FRAME_ADDRESS()) - m_bottom);
-    }
+    /// Returns true if a task has room below the calling frame. The caller must run on this fiber.
+    bool HasRoom() const noexcept { return static_cast<char *>(WEFT_FRAME_ADDRESS()) >= m_roomEnd; }
 
     /// The counter that counts the task which the fiber runs now, or null.
     Counter *CounterOfTask() const noexcept {
@@ -99,6 +96,7 @@ public:
 
 private:
     char *m_bottom = nullptr;
+    char *m_roomEnd = reinterpret_cast<char *>(~uintptr_t{0});  // none on a thread's own stack
     size_t m_bytes = 0;
 };
 

@@ -25,7 +25,7 @@ uint32_t RunsOf(const Scheduler &scheduler, const Worker &worker) noexcept;
 /// the calling task. `worker`: the caller's, or null.
 inline uint32_t SlotOf(const Worker *worker, const TaskOptions &options) noexcept {
     if (options.groups != 0) return LowestBit(options.groups) + 1;
-    return worker != nullptr ? worker->current->level.Slot() : 0;
+    return worker != nullptr ? worker->current->level.slot : 0;
 }
 
 }  // namespace weft::internal

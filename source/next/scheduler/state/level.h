@@ -18,22 +18,19 @@ inline constexpr uint32_t kSlots = kMaxGroups + 1;
 inline constexpr uint32_t kLevels = kPriorities * kSlots;
 
 struct Level {
-    uint8_t index = 0;
+    Priority priority = Priority::High;
+    uint8_t slot = 0;
 
     constexpr Level() noexcept = default;
-    constexpr Level(Priority priority, uint32_t slot = 0) noexcept
-        : index(static_cast<uint8_t>(static_cast<uint32_t>(priority) * kSlots + slot)) {}
+    constexpr Level(Priority itsPriority, uint32_t itsSlot = 0) noexcept
+        : priority(itsPriority), slot(static_cast<uint8_t>(itsSlot)) {}
     static constexpr Level At(uint32_t index) noexcept {
-        Level level;
-        level.index = static_cast<uint8_t>(index);
-        return level;
+        return {static_cast<Priority>(index / kSlots), index % kSlots};
     }
-    constexpr Priority ThePriority() const noexcept {
-        return static_cast<Priority>(index / kSlots);
+    constexpr uint32_t Index() const noexcept {
+        return static_cast<uint32_t>(priority) * kSlots + slot;
     }
-    constexpr uint32_t Slot() const noexcept { return index % kSlots; }
-    constexpr uint32_t Bit() const noexcept { return 1u << index; }
-    constexpr Level With(Priority priority) const noexcept { return {priority, Slot()}; }
+    constexpr uint32_t Bit() const noexcept { return 1u << Index(); }
 };
 
 /// The levels of a set of slots, of the priorities with numbers below `limit`.

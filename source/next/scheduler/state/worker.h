@@ -123,8 +123,8 @@ struct alignas(kLineBytes) Worker {
     Fairness fair;
     Thief thief;
     OwnWait *ownWaits = nullptr;  // the waits with OwnTasks on this worker, the latest one first
-    uint64_t dugAt = 0;  // in ticks, see policy/own_tasks.cc
-    uint32_t holds = 0;  // levels whose own deque may hold entries
+    uint64_t dugAt = 0;           // in ticks, see policy/own_tasks.cc
+    uint32_t holds = 0;           // levels whose own deque may hold entries
     NodeQueue pinned[kPriorities];
     uint64_t floatingPoint = 0;  // the thread's control words, with which tasks begin
     bool leaves = false;         // without work it leaves its thread, see life/worker_thread.h

@@ -27,8 +27,8 @@ namespace {
 
 void PutBack(Worker &worker, Chunk &chunk) noexcept {
     if (!chunk.isPinned) return PushEntry(worker, chunk.level, Entry::Of(chunk));
-    worker.pinned[static_cast<uint32_t>(chunk.level.ThePriority())].PushFront(chunk);
-    worker.filter.pinned |= Level(chunk.level.ThePriority()).Bit();
+    worker.pinned[static_cast<uint32_t>(chunk.level.priority)].PushFront(chunk);
+    worker.filter.pinned |= Level(chunk.level.priority).Bit();
     worker.filter.isSpecial = true;
 }
 
@@ -50,7 +50,7 @@ void ReleaseClaims(Worker &worker) noexcept {
 
 void ShareClaim(Worker &worker) noexcept {
     Chunk *const chunk = worker.claim;
-    if (chunk == nullptr || chunk->isPinned || !worker.queue[chunk->level.index].LooksEmpty())
+    if (chunk == nullptr || chunk->isPinned || !worker.queue[chunk->level.Index()].LooksEmpty())
         return;
     Settle(worker, 1);
     const uint32_t give = (chunk->Left() + 1) / 2;

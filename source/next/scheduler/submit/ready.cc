@@ -27,7 +27,7 @@ Priority InheritedPriority(const Fiber &fiber) noexcept {
 
 // A Low task that only some groups may run stays with them. relaxed: any of the values will do
 bool MayRaise(const Scheduler &scheduler, const Fiber &fiber) noexcept {
-    return fiber.own != Priority::Low || fiber.level.Slot() != 0 ||
+    return fiber.own != Priority::Low || fiber.level.slot != 0 ||
            scheduler.lowGroups.load(kRelaxed) == 0;
 }
 
@@ -37,7 +37,7 @@ bool MayRaise(const Scheduler &scheduler, const Fiber &fiber) noexcept {
 // does so again. Others can steal the fiber, but none is woken for it. If the worker picks
 // something else, it wakes them then.
 void MakeReady(Scheduler &scheduler, Worker *worker, Fiber &fiber, bool picks) noexcept {
-    if (MayRaise(scheduler, fiber)) fiber.level = fiber.level.With(InheritedPriority(fiber));
+    if (MayRaise(scheduler, fiber)) fiber.level.priority = InheritedPriority(fiber);
     if (fiber.pinnedTo != kAnyWorker)
         return Mail(scheduler, worker, fiber.pinnedTo, &fiber, &fiber);
     if (worker == nullptr) return Inject(scheduler, nullptr, &fiber, &fiber, 1);
@@ -49,7 +49,7 @@ void MakeReady(Scheduler &scheduler, Worker *worker, Fiber &fiber, bool picks) n
     handOver.isQuiet = picks && handOver.inARow >= HandOver::kExpected &&
                        !worker->current->IsThreadStack() && (kUnnoticed & fiber.level.Bit()) != 0;
     Push(*worker, handOver.level, Entry::Of(fiber));
-    if (!handOver.isQuiet) PublishedOne(*worker, handOver.level);
+    if (!handOver.isQuiet) PublishedOwn(*worker, handOver.level, 1);
 }
 
 void EndQuiet(Worker &worker) noexcept {

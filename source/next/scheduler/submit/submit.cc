@@ -15,18 +15,20 @@ namespace {
 constexpr uint32_t kFew = 16;  // up to so many tasks become entries of their own
 
 // The worker pops the newest entry first. So the first task is the newest one.
-void EnqueueEntries(Worker &worker, uint32_t count, const Task *tasks, const TasksOf &of,
-                    Level level) noexcept {
-    WorkStealingDeque<Entry> &queue = worker.queue[level.index];
+WEFT_FORCEINLINE void EnqueueEntries(Worker &worker, uint32_t count, const Task *tasks,
+                                     const TasksOf &of, Level level) noexcept {
+    WorkStealingDeque<Entry> &queue = worker.queue[level.Index()];
     if (!queue.Reserve(count)) NoRoom(worker, count);
     const auto stage = queue.Staging();
     for (uint32_t i = 0; i < count; ++i) stage(count - 1 - i, Entry::Of(tasks[i], of));
     queue.Publish(count);
+    worker.holds |= level.Bit();
+    PublishedOwn(worker, level, count);
 }
 
 void EnqueueChunks(Worker &worker, uint32_t count, const Task *tasks, const TasksOf &of,
                    Level level, uint32_t size) noexcept {
-    WorkStealingDeque<Entry> &queue = worker.queue[level.index];
+    WorkStealingDeque<Entry> &queue = worker.queue[level.Index()];
     const uint32_t chunks = (count + size - 1) / size;
     if (!queue.Reserve(chunks)) NoRoom(worker, count);
     const auto stage = queue.Staging();
@@ -36,6 +38,8 @@ void EnqueueChunks(Worker &worker, uint32_t count, const Task *tasks, const Task
               Entry::Of(FillChunk(*worker.scheduler, &worker, n, tasks + begin, of, level)));
     }
     queue.Publish(chunks);
+    worker.holds |= level.Bit();
+    PublishedOwn(worker, level, chunks);
 }
 
 }  // namespace
@@ -50,8 +54,6 @@ void Enqueue(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *t
         EnqueueEntries(*worker, count, tasks, of, level);
     else
         EnqueueChunks(*worker, count, tasks, of, level, size);
-    worker->holds |= level.Bit();
-    Published(scheduler, worker, level, (count + size - 1) / size);
 }
 
 // A thread that pins tasks to itself has not detached yet. It may be detaching; then it reads
@@ -96,6 +98,14 @@ bool CountTasks(Scheduler &scheduler, Worker *worker, uint32_t count, Counter *c
 
 bool Submit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
             Counter *counter, const TaskOptions &options) noexcept {
+    if (WEFT_LIKELY(worker != nullptr && count <= kFew && options.worker == kAnyWorker &&
+                    options.taskGroup == nullptr)) {  // the usual case
+        if (counter != nullptr && !Raise(scheduler, worker, *counter, count)) return false;
+        AddTo(worker->submitted, count, kRelaxed);  // as in CountTasks
+        EnqueueEntries(*worker, count, tasks, TasksWith(worker, counter, options),
+                       LevelOf(worker, options));
+        return true;
+    }
     if (!CountInGroup(scheduler.options, options, counter) ||
         !CountTasks(scheduler, worker, count, counter, options))
         return false;

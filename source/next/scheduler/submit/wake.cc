@@ -51,7 +51,7 @@ void Published(Scheduler &scheduler, Worker *by, Level level, uint32_t entries) 
     if ((kUnnoticed & level.Bit()) == 0) scheduler.notices.Show(level.Bit());
     const uint32_t most = entries < 2 ? entries : 2;
     Idle &idle = scheduler.idle;
-    const bool isPlain = level.Slot() == 0;
+    const bool isPlain = level.slot == 0;
     for (uint32_t i = 0; i < most; ++i) {
         // a second sleeper although the first one searches now
         if (!isPlain || !(i == 0 ? idle.PlainWanted() : idle.AnyPlainSleeper())) break;

@@ -42,19 +42,20 @@ void SignalAll(Scheduler &scheduler, Worker *by) noexcept;
 /// Reports that there is no memory for an own deque, and aborts.
 [[noreturn]] void NoRoom(const Worker &worker, uint32_t entries) noexcept;
 
-/// Pushes an entry to the own deque of that level. Call PublishedOne afterwards.
+/// Does the same for the caller's own deque. Usually nobody need be told.
+WEFT_FORCEINLINE void PublishedOwn(Worker &worker, Level level, uint32_t entries) noexcept {
+    if (WEFT_UNLIKELY((kUnnoticed & level.Bit()) == 0 || worker.scheduler->idle.Wanted()))
+        Published(*worker.scheduler, &worker, level, entries);
+}
+/// Pushes an entry to the own deque of that level. Call PublishedOwn afterwards.
 WEFT_FORCEINLINE void Push(Worker &worker, Level level, const Entry &entry) noexcept {
-    if (WEFT_UNLIKELY(!worker.queue[level.index].Push(entry))) NoRoom(worker, 1);
+    if (WEFT_UNLIKELY(!worker.queue[level.Index()].Push(entry))) NoRoom(worker, 1);
     worker.holds |= level.Bit();
 }
-WEFT_FORCEINLINE void PublishedOne(Worker &worker, Level level) noexcept {
-    if (WEFT_UNLIKELY((kUnnoticed & level.Bit()) == 0 || worker.scheduler->idle.Wanted()))
-        Published(*worker.scheduler, &worker, level, 1);
-}
-/// Both.
+/// Pushes it, and tells others.
 WEFT_FORCEINLINE void PushEntry(Worker &worker, Level level, const Entry &entry) noexcept {
     Push(worker, level, entry);
-    PublishedOne(worker, level);
+    PublishedOwn(worker, level, 1);
 }
 
 }  // namespace weft::internal

@@ -26,51 +26,59 @@ namespace {
 // The frame lies beside this object, and not in it: g++ would take it for a dangling pointer.
 class RunsInline {
 public:
-    RunsInline(Fiber &fiber, InlineFrame &frame) noexcept
-        : m_fiber(fiber), m_outer(std::exchange(fiber.inlined, &frame)) {}
-    ~RunsInline() { m_fiber.inlined = m_outer; }
+    RunsInline(Fiber &fiber, InlineFrame &frame) noexcept : m_fiber(fiber), m_frame(frame) {
+        fiber.inlined = &frame;
+    }
+    ~RunsInline() { m_fiber.inlined = m_frame.outer; }
     RunsInline(const RunsInline &) = delete;
     RunsInline &operator=(const RunsInline &) = delete;
 
 private:
     Fiber &m_fiber;
-    InlineFrame *const m_outer;
+    InlineFrame &m_frame;
 };
-
-// An inline task has the whole stack that each task is guaranteed.
-bool HasRoom(const Fiber &self) noexcept {
-    return self.StackLeft() >= self.worker->scheduler->options.smallStackBytes;
-}
 
 // Returns true if work of the level would leave the groups that run it, if it ran on top of this
 // fiber and waited: only some groups run Low work of no group, and the fiber is of a higher
 // priority. relaxed: any of the values will do
 bool WouldLeaveGroups(const Fiber &self, Level level) noexcept {
-    return level.index == Level(Priority::Low).index && self.own != Priority::Low &&
+    return level.Bit() == Level(Priority::Low).Bit() && self.own != Priority::Low &&
            self.worker->scheduler->lowGroups.load(kRelaxed) != 0;
+}
+
+WEFT_NOINLINE bool PopOfLevels(Worker &worker, uint32_t levels, const Counter &counter,
+                               Entry &entry) noexcept {
+    const auto wants = [&](const Entry &next) { return next.TheCounter() == &counter; };
+    for (; levels != 0; levels &= levels - 1) {
+        if (worker.queue[LowestBit(levels)].PopIf(entry, wants)) return true;
+    }
+    return false;
 }
 
 // Takes the newest entry of an own deque if it is a task or a chunk of the counter, and of the same
 // group as the waiter: after a wait, a fiber may continue in the group of its outermost task.
-bool PopOf(const Fiber &self, const Counter &counter, Entry &entry) noexcept {
+WEFT_FORCEINLINE bool PopOf(const Fiber &self, const Counter &counter, Entry &entry) noexcept {
     Worker &worker = *self.worker;
     const auto wants = [&](const Entry &next) { return next.TheCounter() == &counter; };
-    const uint32_t ofGroup = LevelsOf(1u << self.level.Slot()) & worker.filter.runs;
-    const uint32_t home = worker.filter.home.index;
-    if ((ofGroup >> home & 1) != 0 && worker.queue[home].PopIf(entry, wants)) return true;
-    for (uint32_t levels = worker.holds & ofGroup & ~(1u << home); levels != 0;
-         levels &= levels - 1) {
-        const Level level = Level::At(LowestBit(levels));
-        if (WouldLeaveGroups(self, level)) continue;
-        if (worker.queue[level.index].PopIf(entry, wants)) return true;
-    }
-    return false;
+    const uint32_t ofGroup = LevelsOf(1u << self.level.slot) & worker.filter.runs;
+    const Level home = worker.filter.home;
+    if ((ofGroup & home.Bit()) != 0 && worker.queue[home.Index()].PopIf(entry, wants)) return true;
+    const uint32_t others = worker.holds & ofGroup & ~home.Bit();
+    return WEFT_UNLIKELY(others != 0) && PopOfLevels(worker, others, counter, entry);
+}
+
+// Returns true if all tasks of the counter have finished here, and are only not counted off yet.
+bool HasRunAll(const Worker &worker, const Counter &counter) noexcept {
+    // relaxed: if others have finished some of them, the caller looks again
+    return worker.finished.counter == &counter &&
+           CounterWord{CounterAccess::Word(counter).load(kRelaxed)}.Count() ==
+               worker.finished.tasks;
 }
 
 // A task of this level may run on top of the fiber, which no wait of another fiber forbids.
 bool MayRunOnTop(const Fiber &self, Level level) noexcept {
     const Filter &filter = self.worker->filter;
-    return level.Slot() == self.level.Slot() && (filter.runs & level.Bit()) != 0 &&
+    return level.slot == self.level.slot && (filter.runs & level.Bit()) != 0 &&
            ((filter.may & self.level.Bit()) != 0 || self.IsThreadStack()) &&
            !WouldLeaveGroups(self, level);
 }
@@ -81,16 +89,15 @@ bool MayRunInline(const Fiber &self, const WaitFor &what) noexcept {
            what.meanwhile == Meanwhile::OwnTasks;
 }
 
-// Runs tasks of the counter on the waiter's stack, while they are the newest of the worker and
-// nothing else is due. Returns how many have finished that are not counted. kPrivate: nobody else
-// waits for the counter. Otherwise each task is counted at once: if the fiber is left meanwhile,
-// a waiter for a value above zero must not miss it.
+// Runs tasks of the frame's counter on the waiter's stack, while they are the newest of the worker
+// and nothing else is due. Returns how many have finished that are not counted. kPrivate: nobody
+// else waits for the counter. Otherwise each task is counted at once: if the fiber is left
+// meanwhile, a waiter for a value above zero must not miss it.
 template <bool kPrivate>
-uint32_t RunInline(Fiber &self, Counter &counter, uint32_t most) noexcept {
-    InlineFrame frame{&counter, nullptr, self.inlined};
-    const RunsInline runs(self, frame);
+uint32_t RunInline(Fiber &self, InlineFrame &frame, uint32_t most) noexcept {
+    Counter &counter = *frame.counter;
     uint32_t ran = 0;
-    while (ran != most && HasRoom(self) && !Point(*self.worker)) {
+    while (ran != most && self.HasRoom() && !Point(*self.worker)) {
         Entry entry;
         if (!PopOf(self, counter, entry)) break;
         frame.name = entry.What().name;
@@ -104,6 +111,7 @@ uint32_t RunInline(Fiber &self, Counter &counter, uint32_t most) noexcept {
                 Ran(*self.worker, &counter, 1);
         }
         AddTo(self.worker->figures.inlineRuns, 1, kRelaxed);
+        if (!kPrivate && HasRunAll(*self.worker, counter)) break;
     }
     return ran;
 }
@@ -116,13 +124,13 @@ bool SuspendUntil(Fiber &self, const WaitFor &what) noexcept {
         wait.target = what.value;
         wait.deadline = what.deadline;
         wait.timedOut = false;
-        wait.hasRoom = HasRoom(self);
+        wait.hasRoom = self.HasRoom();
         wait.name.store(self.NameOfTask(), kRelaxed);  // for reports, both
         wait.shown.store(&what.counter, kRelaxed);
         Suspend(self, Destination::ToWaiting);
         if (!wait.rescue) break;
         const Work work = std::exchange(wait.rescue, {});
-        if (HasRoom(self))
+        if (self.HasRoom())
             RunOnTop(self, work);
         else
             PutBehind(*self.worker, work);
@@ -143,8 +151,11 @@ bool SuspendUntil(Fiber &self, const WaitFor &what) noexcept {
 
 bool WaitHere(Fiber &self, const WaitFor &what) noexcept {
     // A task that waits on this stack would keep a timed wait beyond its deadline.
-    if (what.value == 0 && what.deadline == Timers::kNever && MayRunInline(self, what))
-        RunInline<false>(self, what.counter, ~0u);
+    if (what.value == 0 && what.deadline == Timers::kNever && MayRunInline(self, what)) {
+        InlineFrame frame{&what.counter, nullptr, self.inlined};
+        const RunsInline runs(self, frame);
+        RunInline<false>(self, frame, ~0u);
+    }
     Flush(*self.worker, true);
     if (IsReached(what.counter, what.value)) {
         PointAfterWait(self);
@@ -220,9 +231,9 @@ bool BlockThread(Worker &worker, const WaitFor &what) noexcept {
     const uint32_t index = scheduler.threadWaiters.Take();
     if (index == scheduler.threadWaiters.kNone) OutOfMemory(scheduler, 0);
     env::Parker &parker = scheduler.threadWaiters.At(index).parker;
-    const Registration result = scheduler.counters.RegisterOther(
-        CounterAccess::Word(what.counter), kThreadOwner | index, what.value,
-        worker.current->level.ThePriority(), worker.index);
+    const Registration result =
+        scheduler.counters.RegisterOther(CounterAccess::Word(what.counter), kThreadOwner | index,
+                                         what.value, worker.current->level.priority, worker.index);
     bool reached = result == Registration::Satisfied;
     if (result == Registration::Waiting) {
         reached = what.deadline == Timers::kNever ? (parker.Park(), true)
@@ -295,24 +306,25 @@ void SubmitAndWait(Worker &worker, uint32_t count, const Task *tasks,
     Flush(worker);
     Counter counter;
     const Level level = LevelOf(&worker, options);
-    if (options.worker != kAnyWorker || !MayRunOnTop(self, level) || !HasRoom(self)) {
+    if (options.worker != kAnyWorker || !MayRunOnTop(self, level) || !self.HasRoom()) {
         if (Submit(scheduler, &worker, count, tasks, &counter, options)) Wait(worker, {counter});
         return;
     }
     const TasksOf of = TasksWith(&worker, &counter, options);
-    RaiseNow(scheduler, counter, count);
+    scheduler.counters.Begin(CounterAccess::Word(counter), count);
     AddTo(worker.submitted, count, kRelaxed);
     if (count == 2)
         PushEntry(worker, level, Entry::Of(tasks[1], of));
     else if (count > 2)
         Enqueue(scheduler, &worker, count - 1, tasks + 1, of, level, kAnyWorker);
+    uint32_t ran = 1;
     {
         InlineFrame frame{&counter, options.name, self.inlined};
         const RunsInline runs(self, frame);
         CallTask(self, tasks[0]);
+        AddTo(self.worker->figures.inlineRuns, 1, kRelaxed);
+        ran += RunInline<true>(self, frame, count - 1);
     }
-    AddTo(self.worker->figures.inlineRuns, 1, kRelaxed);
-    const uint32_t ran = 1 + RunInline<true>(self, counter, count - 1);
     Worker &now = *self.worker;
     if (WEFT_LIKELY(ran == count) && IsReached(counter, count)) {
         AddTo(now.ended, count, kRelease);

@@ -64,7 +64,7 @@ template <class WaitForZero>
 uint32_t WaitForOne(Scheduler &scheduler, const Fiber *self, uint32_t count,
                     Counter *const *counters, uint64_t deadline, WaitForZero waitForZero) noexcept {
     const auto worker = [self] { return self != nullptr ? self->worker : nullptr; };
-    const Priority priority = self != nullptr ? self->level.ThePriority() : Priority::Normal;
+    const Priority priority = self != nullptr ? self->level.priority : Priority::Normal;
     AnyWait wait;
     RaiseNow(scheduler, wait.all, count);
     uint32_t registered = 0;
