@@ -9,6 +9,13 @@ namespace simulator {
 
 inline constexpr uint64_t kUs = 1000;  // nanoseconds
 
+// After loot that was too small, a worker leaves others alone for so long at most.
+#ifdef WEFT_NEXT
+inline constexpr uint64_t kThiefRests = 32 * kUs;
+#else
+inline constexpr uint64_t kThiefRests = 0;
+#endif
+
 inline SchedulerOptions FairOptions(uint32_t workers) {
     CountNanoseconds();
     SchedulerOptions options = Options(workers, 32, 4);

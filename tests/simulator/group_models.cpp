@@ -34,7 +34,11 @@ public:
     }
 
     uint32_t Workers() const { return m_workers; }
+#ifdef WEFT_NEXT  // a task names one group or none
+    uint8_t Any() const { return One(Random(m_count)); }
+#else
     uint8_t Any() const { return static_cast<uint8_t>(1 + Random((1u << m_count) - 1)); }
+#endif
     uint8_t One(uint32_t group) const { return static_cast<uint8_t>(1u << group); }
     uint32_t Count() const { return m_count; }
     void ApplyTo(SchedulerOptions &options) const {

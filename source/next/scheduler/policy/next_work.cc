@@ -51,12 +51,18 @@ Work TakeUsual(Worker &worker, Level level) noexcept {
     return {};
 }
 
+// Returns true if a fiber pumps, and no wait with OwnTasks has begun on top of it.
+bool PumpGoesOn(const Worker &worker) noexcept {
+    return worker.comesNext != nullptr &&
+           (worker.ownWaits == nullptr || worker.ownWaits->pump != worker.comesNext);
+}
+
 }  // namespace
 
 Work NextWork(Worker &worker) noexcept {
     Flush(worker, true);
     if (worker.fair.budget == 0) ReadClock(worker);
-    if (WEFT_UNLIKELY(worker.comesNext != nullptr)) return Found(worker, TakeNext(worker));
+    if (WEFT_UNLIKELY(PumpGoesOn(worker))) return Found(worker, TakeNext(worker));
     TakeArrivals(worker);
     if (WEFT_UNLIKELY(worker.ownWaits != nullptr)) return Found(worker, PickOwn(worker));
     if (WEFT_UNLIKELY(worker.fair.isUrgent)) {

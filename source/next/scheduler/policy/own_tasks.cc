@@ -169,7 +169,7 @@ InOwnScope::InOwnScope(Fiber &self, const Counter &counter) noexcept
     Worker &worker = *self.worker;
     // relaxed: it is only a number
     const uint32_t number = worker.scheduler->scopes.fetch_add(1, kRelaxed);
-    m_wait = {&counter, number % Entry::kMostScopes + 1, m_outer, worker.ownWaits};
+    m_wait = {&counter, number % Entry::kMostScopes + 1, &self, worker.comesNext, worker.ownWaits};
     worker.ownWaits = &m_wait;
     self.scope = m_wait.scope;
     worker.dugAt = env::Ticks() - worker.scheduler->tuning.millisecond;

@@ -13,9 +13,13 @@ namespace {
 // A flood of deadlines does not keep the worker here.
 constexpr uint32_t kMostDue = 8;
 
-// Returns true for pinned work that a wait does not keep the worker from.
+// Returns true for pinned work that a wait does not keep the worker from: fibers, because their
+// tasks have begun. While a task waits with OwnTasks, only what it wants, and its own fiber.
 bool MayGoOn(const Worker &worker, Node &node) noexcept {
-    return node.kind == Node::Kind::Fiber || ScopeThatWants(worker, Entry::Of(node)) != 0;
+    const OwnWait *const latest = worker.ownWaits;
+    if (node.kind == Node::Kind::Fiber && (latest == nullptr || latest->fiber == &node))
+        return true;
+    return ScopeThatWants(worker, Entry::Of(node)) != 0;
 }
 
 // A deadline has come before the counter did: then the record is still on the counter, and this
@@ -97,13 +101,9 @@ void PassWakeUpsOn(Worker &worker) noexcept {
 }
 
 uint32_t ScopeThatWants(const Worker &worker, const Counter *counter, uint32_t scope) noexcept {
-    for (const OwnWait *wait = worker.ownWaits; wait != nullptr; wait = wait->next) {
-        if (counter != wait->counter && scope != wait->scope) continue;
-        const OwnWait *later = worker.ownWaits;
-        while (later != wait && later->outer != wait->scope) later = later->next;
-        if (later == wait) return wait->scope;
-    }
-    return 0;
+    const OwnWait *const latest = worker.ownWaits;
+    const bool wants = latest != nullptr && (counter == latest->counter || scope == latest->scope);
+    return wants ? latest->scope : 0;
 }
 
 void TakeArrivals(Worker &worker) noexcept {

@@ -13,9 +13,9 @@ inline uint32_t LevelsToLookAt(const Worker &worker) noexcept {
     return (worker.filter.may & seen) | worker.filter.pinned;
 }
 
-/// Returns the scope of a wait with OwnTasks on this worker that wants tasks of this counter or of
-/// this scope, or 0. While a task of a scope waits with OwnTasks, too, nothing else of that scope
-/// is wanted. Compares addresses only.
+/// Returns the scope of the latest wait with OwnTasks on this worker if it wants tasks of this
+/// counter or of this scope, or else 0. Earlier waits want nothing until then: a task that they
+/// have wanted waits, too. Compares addresses only.
 uint32_t ScopeThatWants(const Worker &worker, const Counter *counter, uint32_t scope) noexcept;
 /// The same for an entry, which may be torn.
 inline uint32_t ScopeThatWants(const Worker &worker, const Entry &entry) noexcept {

@@ -65,7 +65,8 @@ struct Filter {
 struct OwnWait {
     const Counter *counter = nullptr;
     uint32_t scope = 0;
-    uint32_t outer = 0;  // the scope of its caller
+    const Fiber *fiber = nullptr;  // the caller
+    const Fiber *pump = nullptr;   // the innermost fiber that pumped on the worker when it began
     OwnWait *next = nullptr;
 };
 
@@ -113,7 +114,7 @@ struct alignas(kLineBytes) Worker {
     uint32_t group = 0;           // of SchedulerOptions::groups
     bool isFirstOfGroup = false;  // stays active, see TaskScheduler::SetActiveWorkers
     Fiber *current = nullptr;
-    Fiber *comesNext = nullptr;  // it pumps (wait/pump.h): the next one in any case
+    Fiber *comesNext = nullptr;  // it pumps (wait/pump.h): the next one, see NextWork
     Fiber *left = nullptr;       // the fiber that was left, and where it goes
     Destination destination = Destination::None;
     Chunk *claim = nullptr;  // the chunks that it runs, innermost first (submit/claim.h)
