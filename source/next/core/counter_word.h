@@ -39,6 +39,10 @@ struct CounterWord {
     constexpr Priority HighestWaiter() const noexcept {
         return static_cast<Priority>(2 - (bits >> kBoostShift & 3));
     }
+    /// Returns true if this scheduler uses the counter, nobody waits, and it is not locked.
+    constexpr bool IsPlain(uint32_t tag) const noexcept {
+        return (static_cast<uint32_t>(bits) & ~uint32_t{kGroup}) == tag;
+    }
     /// Returns true if there is a count or a waiter. The counter then belongs to the scheduler of
     /// its tag.
     constexpr bool InUse() const noexcept { return (bits & ~(kGroup | kMaxTag)) != 0; }

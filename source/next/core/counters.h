@@ -69,6 +69,16 @@ public:
         return CounterResult::Ok;
     }
 
+    /// Does what Lower does, if nobody waits. Otherwise, or if another thread is faster, returns
+    /// false, and nothing has changed.
+    bool LowerPlain(CounterStorage &counter, uint32_t n) noexcept {
+        CounterWord word{counter.load(kRelaxed)};  // relaxed: the CAS decides
+        // acquire and release: as in Lower
+        return WEFT_LIKELY(word.IsPlain(m_tag) && word.Count() >= n) &&
+               counter.compare_exchange_strong(word.bits, word.WithCount(word.Count() - n).bits,
+                                               kAcqRel, kRelaxed);
+    }
+
     /// Subtracts `n` from the count. Calls ready(owner) for each waiter whose target is reached.
     /// The counter may be gone from the first of these calls on, and when this returns.
     template <class Ready>

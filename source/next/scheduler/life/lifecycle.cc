@@ -198,6 +198,8 @@ Scheduler *NewScheduler(TaskScheduler &taskScheduler, Status &status) noexcept {
     scheduler->slotsInUse.store(scheduler->workerCount, kRelaxed);  // nobody else knows it yet
     scheduler->tuning.millisecond = static_cast<uint64_t>(env::TicksPerMicrosecond() * 1000);
     scheduler->tuning.idleSearch = scheduler->tuning.millisecond / 10;
+    scheduler->tuning.shortPick =
+        std::max<uint64_t>(scheduler->tuning.millisecond / 10 / Fairness::kMostPicks, 1) - 1;
     scheduler->floatingPoint = FloatingPointControl();
     status = Acquire(*scheduler);
     if (status == Status::Ok) {

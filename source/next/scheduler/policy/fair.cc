@@ -67,14 +67,19 @@ void StartClock(Worker &worker) noexcept {
 void ReadClock(Worker &worker) noexcept {
     Fairness &fair = worker.fair;
     const uint64_t millisecond = worker.scheduler->tuning.millisecond;
-    const uint64_t now = TimeOf(worker, fair.period);
+    const bool isOne = std::exchange(fair.isOne, false);
+    const uint32_t picks = isOne ? 1 : fair.period;
+    const uint64_t now = TimeOf(worker, picks);
     if (WEFT_UNLIKELY(now < fair.lookedAt)) StartClock(worker);
     const uint64_t took = now - fair.lookedAt;
     fair.lookedAt = now;
-    fair.picks += fair.period;
-    const uint64_t most = millisecond / 10 / (took / fair.period + 1);
-    fair.budget = fair.period = std::min(
-        2 * fair.period, 1u << HighestBit(std::clamp<uint64_t>(most, 1, Fairness::kMostPicks)));
+    fair.picks += picks;
+    uint32_t most = Fairness::kMostPicks;
+    if (took > picks * worker.scheduler->tuning.shortPick) {
+        const uint64_t fit = millisecond / 10 / (took / picks + 1);
+        most = 1u << HighestBit(std::clamp<uint64_t>(fit, 1, Fairness::kMostPicks));
+    }
+    fair.budget = fair.period = std::min(isOne ? fair.period : 2 * fair.period, most);
     if (fair.wasFair) {
         fair.fairAfter = now + kFairShare * took;
         fair.fairAt = std::max(now + millisecond, fair.fairAfter);
@@ -92,7 +97,8 @@ void ReadClock(Worker &worker) noexcept {
 Work PickFair(Worker &worker) noexcept {
     Fairness &fair = worker.fair;
     fair.isUrgent = false;
-    fair.budget = fair.period = 1;  // look at the clock after this one
+    fair.budget = 1;  // look at the clock after this one
+    fair.isOne = true;
     if (const Work late = PickLate(worker)) return late;
     if (!std::exchange(fair.isAsked, false) && fair.lookedAt < fair.fairAfter) return {};
     fair.wasFair = true;

@@ -27,12 +27,6 @@ void PassOnDeadline(Worker &worker) noexcept {
         WakeOne(scheduler, &worker, kAnyKeeper);
 }
 
-WEFT_FORCEINLINE bool AnyCall(const Worker &worker) noexcept {
-    return WEFT_UNLIKELY(worker.handOver.isQuiet ||
-                         (worker.scheduler->notices.Look() & worker.filter.heeds) != 0 ||
-                         !worker.inbox.LooksEmpty());
-}
-
 }  // namespace
 
 // Destroys the task, if it is a closure.
@@ -90,6 +84,7 @@ void RunChunk(Fiber &self, Chunk &chunk) noexcept {
     Counter *const counter = chunk.of.counter;
     TaskGroup *const group = GroupOf(chunk.of);
     Worker *worker = self.worker;
+    const Notices &notices = worker->scheduler->notices;
     BeginChunk(*worker, chunk);
     bool isLong = IsLong(*worker);
     uint32_t next = chunk.begin, counted = next;  // in registers: only this loop changes them
@@ -106,7 +101,9 @@ void RunChunk(Fiber &self, Chunk &chunk) noexcept {
         CallTask(self, task, group);
         worker = self.worker;
         if (WEFT_UNLIKELY(worker->claim != &chunk)) return Ran(*worker, counter, 1);
-        if (WEFT_LIKELY(next < look && !AnyCall(*worker))) continue;
+        if (WEFT_LIKELY(next < look && (notices.Look() & worker->filter.heeds) == 0 &&
+                        worker->inbox.LooksEmpty()))
+            continue;
         Settle(*worker, 0);
         CountPicks(*worker, next - counted);
         const bool attends = AttendNow(*worker);

@@ -76,7 +76,8 @@ struct Fairness {
     static constexpr uint32_t kMostPicks = 32;  // between two looks
 
     uint32_t budget = 1;        // picks until the next look
-    uint32_t period = 1;        // picks from one look to the next
+    uint32_t period = 1;        // picks from one look to the next, unless `isOne`
+    bool isOne = false;         // one pick, a fair one or one of a late level
     uint32_t picks = 0;         // since the last fair pick
     uint32_t turn = 0;          // number of fair picks
     uint32_t serves = kLevels;  // the late level that gets its share now; kLevels: none

@@ -56,6 +56,7 @@ void Tell(Scheduler &scheduler, Worker *worker, uint32_t owner, bool picks) noex
 
 bool Lower(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n,
            bool picks) noexcept {
+    if (WEFT_LIKELY(scheduler.counters.LowerPlain(CounterAccess::Word(counter), n))) return true;
     const auto ready = [&](uint32_t owner) { Tell(scheduler, worker, owner, picks); };
     switch (scheduler.counters.Lower(CounterAccess::Word(counter), n, CacheOf(worker), ready)) {
         case CounterResult::Ok:
