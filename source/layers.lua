@@ -23,9 +23,10 @@ local function above(folder, ...)
              door, folder .. "/", ... }
 end
 
--- source/next/ is the scheduler's successor, in the same folders: source/next/next.lua.
+-- source/next/ is the scheduler's successor, in the same folders: source/next/next.lua. Its diagnose/
+-- looks at the scheduler from beside; watch.h is what the layers below call of it.
 local function nextScheduler(...)
-    return scheduler("state", "submit", "policy", ...)
+    return table.join(scheduler("state", "submit", "policy", ...), "scheduler/diagnose/watch.h")
 end
 
 local layers = {

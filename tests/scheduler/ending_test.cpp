@@ -218,7 +218,7 @@ TEST_CASE("StopFor: tasks that wait for a time or a counter do not run, and are 
         const std::string text = run.Text();
         INFO(text);
         for (const char *part :
-             {"StopFor has withdrawn timed task 'held' (in 35", "timed task 'purge' (in 35",
+             {"StopFor has withdrawn ", "timed task 'held' (in 35", "timed task 'purge' (in 35",
               "deferred task 'follow' (after a counter)", "4 times deferred task 'links'",
               "2 times deferred task 'both' (after a counter)", "periodic task 'autosave' (in 35"})
             CHECK(test::Names(text, part));

@@ -98,6 +98,11 @@ public:
         return kNone;
     }
 
+    /// Returns true if the worker sleeps, and nobody has taken it.
+    bool IsAsleep(uint32_t worker) const noexcept {
+        return m_plain.Test(worker) || m_choosy.Test(worker);
+    }
+
     /// Returns true if the worker has announced its latest sleep for one of the levels.
     bool IsFor(uint32_t worker, uint32_t levels) const noexcept {
         return (m_masks[worker].levels.load(kSeqCst) & levels) != 0;

@@ -68,6 +68,19 @@ public:
         return due;
     }
 
+    /// Returns the deadline of the timer, or kNever if it is not set.
+    uint64_t DeadlineOf(const Timer &timer) noexcept {
+        const SpinLock::Held held(m_lock);
+        return timer.isSet ? timer.deadline : kNever;
+    }
+
+    /// Calls look(timer) for each timer, under the lock.
+    template <class Look>
+    void ForEach(Look look) noexcept {
+        const SpinLock::Held held(m_lock);
+        m_heap.Find([&](const Timer &timer) { return look(timer), false; });
+    }
+
     /// Returns the earliest deadline, or kNever. seq_cst: the caller has announced before that it
     /// will sleep.
     uint64_t Next() const noexcept { return m_next.load(kSeqCst); }

@@ -15,6 +15,15 @@
 
 namespace weft::internal {
 
+/// Returns the time in nanoseconds of env::Now(). Times before zero are zero. The last time there
+/// is never comes (kNever).
+inline uint64_t NanosecondsOf(Clock::time_point time) noexcept {
+    if (time == Clock::time_point::max()) return Timers::kNever;
+    const auto since =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch());
+    return since.count() > 0 ? static_cast<uint64_t>(since.count()) : 0;
+}
+
 // Returns the calling thread's worker, or null. Also works in a memory hook.
 inline Worker *WorkerOfThread() noexcept {
     return static_cast<Worker *>(MemoryHookCall::ThreadSlot());

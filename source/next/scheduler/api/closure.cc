@@ -28,6 +28,7 @@ bool SubmitClosure(TaskScheduler &taskScheduler, void *closure, RelocateClosure 
     return SubmitClosureAfter(taskScheduler, 0, nullptr, closure, relocate, run, counter, options);
 }
 
+// StopFor must not withdraw the task: it would leave a Result without a value (weft/data/result.h).
 bool SubmitClosureAfter(TaskScheduler &taskScheduler, uint32_t afterCount,
                         const CounterTarget *after, void *closure, RelocateClosure relocate,
                         TaskFunction run, Counter *counter, const TaskOptions &options) noexcept {
@@ -50,9 +51,11 @@ bool SubmitClosureAfter(TaskScheduler &taskScheduler, uint32_t afterCount,
     block->run = run;
     relocate(block->room, closure);
     task.arg = block->room;
-    const bool isSubmitted = afterCount == 0 ? Submit(scheduler, worker, 1, &task, counter, options)
-                                             : SubmitAfter(scheduler, worker, afterCount, after,
-                                                           {"AddTask", 1, &task, counter, options});
+    const bool isSubmitted =
+        afterCount == 0
+            ? Submit(scheduler, worker, 1, &task, counter, options)
+            : SubmitAfter(scheduler, worker, afterCount, after,
+                          {"AddTask", 1, &task, counter, options, nullptr, false, true});
     // The task may have run already, and the block may be in use again.
     if (WEFT_LIKELY(isSubmitted)) return true;
     relocate(closure, block->room);

@@ -58,6 +58,39 @@ bool LowerForWaiter(TaskScheduler &taskScheduler, Counter &counter, const char *
     return isLowered;
 }
 
+namespace {
+
+// Another task has locked it.
+void ForgetHolder(Scheduler &scheduler, const void *lock) noexcept {
+    for (uint32_t i = 0; i < scheduler.AllFibers(); ++i) {
+        if (scheduler.fibers[i].locks.Remove(lock)) return;
+    }
+}
+
+// relaxed: see held_locks.h
+void NoteLockOf(const Worker &worker, LockStep step, const void *lock) noexcept {
+    HeldLocks &locks = worker.current->locks;
+    if (step != LockStep::Unlocks)
+        locks.awaited.store(step == LockStep::Awaits ? lock : nullptr, kRelaxed);
+    if (step == LockStep::Locks) locks.Add(lock);
+    if (step == LockStep::Unlocks && !locks.Remove(lock)) ForgetHolder(*worker.scheduler, lock);
+}
+
+}  // namespace
+
+void NoteLock(TaskScheduler &scheduler, LockStep step, const void *lock) noexcept {
+    if (const Worker *const worker = WorkerOf(scheduler)) {
+        if (worker->scheduler->options.lockHolders) NoteLockOf(*worker, step, lock);
+        return;
+    }
+    // in a memory hook the thread may be inside the gate
+    if (step != LockStep::Unlocks || MemoryHookCall::Current() != nullptr) return;
+    EntryGate::Visit visit(scheduler);
+    Scheduler *const running = visit.ComeIn();
+    if (running != nullptr && running->options.lockHolders) ForgetHolder(*running, lock);
+    visit.GoOut();
+}
+
 Recorder *RecorderOf(const TaskScheduler &scheduler) noexcept {
     return EntryGate::OptionsOf(scheduler).recorder;
 }

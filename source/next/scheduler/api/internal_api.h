@@ -75,7 +75,7 @@ public:
     bool IsTraced() const noexcept { return false; }
     /// A piece begins. `name`: for reports, as TaskOptions::name.
     void Begin(const char *name) noexcept {
-        m_fiber->NameOfTask() = name;
+        m_fiber->name.store(name, kRelaxed);
         m_fiber->level = m_level;  // the piece before may have changed its priority
     }
     void End() const noexcept {}
@@ -124,8 +124,8 @@ enum class LockStep : uint8_t {
     Locks,    ///< It has the lock now.
     Unlocks   ///< It is about to unlock it. It may be that another task has locked it.
 };
-/// Notes it for reports and traces. The holders of locks are not remembered yet.
-inline void NoteLock(TaskScheduler &, LockStep, const void *) noexcept {}
+/// Notes it for reports, if the scheduler remembers the holders of locks.
+void NoteLock(TaskScheduler &scheduler, LockStep step, const void *lock) noexcept;
 
 /// Returns SchedulerOptions::recorder, or null.
 Recorder *RecorderOf(const TaskScheduler &scheduler) noexcept;

@@ -7,7 +7,9 @@
 #include "scheduler/life/worker_thread.h"
 #include "scheduler/state/check_options.h"
 #include "scheduler/state/scheduler.h"
+#include "weft/sync/deadline.h"
 #include "weft/task_scheduler.h"
+#include "weft/time.h"
 
 #include <cstring>
 
@@ -32,35 +34,37 @@ SchedulerOptions ReadOptions(const SchedulerOptions &given) noexcept {
     return options;
 }
 
-// Stop, and the destructor of a scheduler that was started. `call`: which of them, for reports.
-void StopBy(TaskScheduler &taskScheduler, const char *call) noexcept {
+// Stop, StopFor, and the destructor of a scheduler that was started. `call`: which of them, for
+// reports. Returns true if all tasks have run.
+bool StopBy(TaskScheduler &taskScheduler, const char *call, uint64_t withdrawsAt) noexcept {
     SchedulerState &state = EntryGate::StateOf(taskScheduler);
-    if (IsRefusedInMemoryHook(state.options, call)) return;
+    if (IsRefusedInMemoryHook(state.options, call)) return false;
     if (env::CallSlot() == InReport() && state.life.load(kRelaxed) == Life::Started) {
         ReportMistake(state.options, ReportCode::InHook, "Do it when onReport has returned.",
                       "%s was called by onReport: it would wait for the call that reports", call);
-        return;
+        return false;
     }
     if (IsWorkerOf(taskScheduler)) {
         ReportMistake(state.options, ReportCode::WrongThread,
                       "Do it on a thread that is not attached, outside of tasks.",
                       "%s was called by a task or an attached thread: it would wait for itself",
                       call);
-        return;
+        return false;
     }
     Life started = Life::Started;
     if (!state.life.compare_exchange_strong(started, Life::Stopping, kAcquire, kRelaxed)) {
         ReportMistake(state.options, ReportCode::NotRunning,
                       "Call Stop once after each Start; Run ends by itself.",
                       "%s was called without a Start before it", call);
-        return;
+        return false;
     }
     if (state.started->forkMark.IsForked()) {
         ReportForked(state.options, call);  // no thread to join exists here
-        return;
+        return false;
     }
-    StopScheduler(taskScheduler);
+    const bool isComplete = StopScheduler(taskScheduler, withdrawsAt);
     state.life.store(Life::Idle, kRelease);
+    return isComplete;
 }
 
 }  // namespace
@@ -71,7 +75,7 @@ TaskScheduler::TaskScheduler(const SchedulerOptions &options) noexcept {
 
 TaskScheduler::~TaskScheduler() {
     if (EntryGate::StateOf(*this).life.load(kAcquire) == Life::Started)
-        StopBy(*this, "the destructor of TaskScheduler");
+        StopBy(*this, "the destructor of TaskScheduler", Timers::kNever);
 }
 
 Status TaskScheduler::Run(TaskFunction main, void *arg, const TaskOptions &options) noexcept {
@@ -162,7 +166,11 @@ Status TaskScheduler::RunWorker(uint32_t index) noexcept {
     return Status::Ok;
 }
 
-void TaskScheduler::Stop() noexcept { StopBy(*this, "Stop"); }
+void TaskScheduler::Stop() noexcept { StopBy(*this, "Stop", Timers::kNever); }
+
+bool StopFor(TaskScheduler &scheduler, Clock::duration duration) noexcept {
+    return StopBy(scheduler, "StopFor", NanosecondsOf(internal::DeadlineAfter(duration)));
+}
 
 Status TaskScheduler::AttachThread() noexcept {
     if (IsWorkerOf(*this)) return Status::AlreadyRunning;

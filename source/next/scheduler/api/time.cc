@@ -17,17 +17,6 @@ namespace weft {
 
 using namespace internal;
 
-namespace {
-
-uint64_t NanosecondsOf(Clock::time_point time) noexcept {
-    if (time == Clock::time_point::max()) return Timers::kNever;
-    const auto since =
-        std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch());
-    return since.count() > 0 ? static_cast<uint64_t>(since.count()) : 0;
-}
-
-}  // namespace
-
 Clock::time_point Now() noexcept {
     return Clock::time_point(
         std::chrono::duration_cast<Clock::duration>(std::chrono::nanoseconds(env::Now())));
@@ -82,7 +71,9 @@ void SleepUntil(TaskScheduler &scheduler, Clock::time_point deadline) noexcept {
         return;
     }
     Counter never(1);
-    if (MayWait(worker, "SleepUntil")) Wait(*worker, {never, 0, NanosecondsOf(deadline)});
+    WaitFor what{never, 0, NanosecondsOf(deadline)};
+    what.kind = WaitKind::Sleep;
+    if (MayWait(worker, "SleepUntil")) Wait(*worker, what);
 }
 
 void SleepFor(TaskScheduler &scheduler, Clock::duration duration) noexcept {
@@ -98,6 +89,7 @@ bool AddTasksAfter(TaskScheduler &scheduler, uint32_t afterCount, const CounterT
     const Caller caller(scheduler, "AddTasksAfter");
     return caller.MaySubmit() &&
            AreTasks(*caller.Running(), count, tasks, options, "AddTasksAfter") &&
+           MayDefer(*caller.Running(), options, "AddTasksAfter") &&
            SubmitAfter(*caller.Running(), caller.TheWorker(), afterCount, after,
                        {"AddTasksAfter", count, tasks, counter, options, handle});
 }
@@ -118,6 +110,7 @@ bool DeferAfter(TaskScheduler &scheduler, Counter *after, uint32_t value,
     const Caller caller(scheduler, task.call);
     return caller.MaySubmit() &&
            AreTasks(*caller.Running(), 1, task.tasks, task.options, task.call) &&
+           (task.IsKept() || MayDefer(*caller.Running(), task.options, task.call)) &&
            SubmitAfter(*caller.Running(), caller.TheWorker(), 1, &target, task);
 }
 
@@ -133,6 +126,7 @@ bool DeferUntil(TaskScheduler &scheduler, Clock::time_point time, const LaterTas
     const Caller caller(scheduler, task.call);
     return caller.MaySubmit() &&
            AreTasks(*caller.Running(), 1, task.tasks, task.options, task.call) &&
+           (task.IsKept() || MayDefer(*caller.Running(), task.options, task.call)) &&
            SubmitAt(*caller.Running(), caller.TheWorker(), NanosecondsOf(time), task);
 }
 
@@ -157,7 +151,8 @@ bool Withdraw(TaskScheduler &scheduler, DeferredHandle handle) noexcept {
 
 bool internal::AddKeptTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task,
                                 Counter *counter, const TaskOptions &options) noexcept {
-    return AddTaskAfter(scheduler, after, value, task, counter, options);
+    return DeferAfter(scheduler, after, value,
+                      {"AddTaskAfter", 1, &task, counter, options, nullptr, false, true});
 }
 
 bool internal::ContinueAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task,

@@ -1,32 +1,30 @@
 // Implements DescribeWaiters: tells what the tasks wait for.
-#include "scheduler/api/by_caller.h"
+#include "scheduler/api/internal_api.h"
+#include "scheduler/diagnose/wait_graph.h"
+#include "scheduler/diagnose/watch.h"
 #include "weft/inspect.h"
 
 namespace weft {
 
 using namespace internal;
 
-uint32_t DescribeWaiters(TaskScheduler &scheduler,
+uint32_t DescribeWaiters(TaskScheduler &taskScheduler,
                          void (*tell)(const WaiterInfo &waiter, void *user), void *user) noexcept {
+    const Caller caller(taskScheduler, "DescribeWaiters");
+    Scheduler *const scheduler = caller.Running();
+    if (scheduler == nullptr) return 0;
     if (tell == nullptr) {
-        ReportMistake(EntryGate::OptionsOf(scheduler), ReportCode::NullTask, "Give a function.",
-                      "DescribeWaiters: null function");
+        ReportMistake(scheduler->options, ReportCode::NullTask, "Give it a function.",
+                      "DescribeWaiters: the function is null");
         return 0;
     }
-    return Query(scheduler, [&](const Scheduler *running) {
-        uint32_t waiters = 0;
-        for (uint32_t i = 0; running != nullptr && i < running->AllFibers(); ++i) {
-            const Fiber &fiber = running->fibers[i];
-            WaiterInfo info;
-            info.counter = fiber.wait.shown.load(kRelaxed);  // relaxed, both: for people
-            if (info.counter == nullptr) continue;
-            info.fiber = i;
-            info.task = fiber.wait.name.load(kRelaxed);
-            tell(info, user);
-            ++waiters;
-        }
-        return waiters;
-    });
+    const WaitGraph graph(*scheduler, AllIdle(*scheduler));
+    if (!graph.IsComplete()) {
+        ReportMistake(scheduler->options, ReportCode::OutOfMemory, "Try again later.",
+                      "DescribeWaiters: there is no memory to describe the waiting tasks");
+    }
+    for (uint32_t i = 0; i < graph.Count(); ++i) tell(graph.At(i), user);
+    return graph.Count();
 }
 
 }  // namespace weft

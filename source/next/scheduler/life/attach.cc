@@ -3,6 +3,7 @@
 
 #include "platform/floating_point.h"
 #include "platform/thread_end.h"
+#include "scheduler/diagnose/watch.h"
 #include "scheduler/policy/fair.h"
 #include "scheduler/run/fiber_switch.h"
 #include "scheduler/run/idle_loop.h"
@@ -55,11 +56,13 @@ void LeaveSlot(Worker &worker) noexcept {
     env::CancelAtThreadExit(&worker.exitCall);
     env::SetThreadSlot(worker.outerSlot);
     worker.current = nullptr;
+    worker.rest.kind.store(Rest::kAway, kRelaxed);
     EntryGate::Visit visit(*scheduler.taskScheduler);
     visit.ComeBack();  // a guest may come back at any time
     // the next owner of the slot comes after all of the above
     scheduler.freeSlots.Set(worker.index - scheduler.workerCount);
     Lower(scheduler, nullptr, scheduler.attached, 1);
+    LetOneLook(scheduler);
     CeaseGuest(scheduler);
     visit.GoOut();
 }
@@ -90,6 +93,7 @@ Status Attach(Scheduler &scheduler, bool toStop) noexcept {
     worker.outerSlot = env::ThreadSlot();
     env::SetThreadSlot(&worker);
     StartClock(worker);
+    worker.rest.kind.store(Rest::kNone, kRelaxed);
     worker.accepts.exchange(1, kAcqRel);  // see Bind
     return Status::Ok;
 }

@@ -9,6 +9,7 @@
 
 #include "platform/backoff.h"
 #include "platform/floating_point.h"
+#include "scheduler/diagnose/watch.h"
 #include "scheduler/life/attach.h"
 #include "scheduler/life/worker_thread.h"
 #include "scheduler/policy/fair.h"
@@ -161,6 +162,7 @@ Status Acquire(Scheduler &scheduler) noexcept {
 }
 
 void DeleteScheduler(Scheduler &scheduler) noexcept {
+    if (scheduler.options.lockHolders) watchedRuns.fetch_sub(1, kRelaxed);
     scheduler.tag.Release();  // from here on no thread finds the scheduler by its tag
     for (uint32_t i = 0; i < scheduler.fiberCount && scheduler.fibers != nullptr; ++i)
         scheduler.fibers[i].context.Destroy();
@@ -188,6 +190,7 @@ Scheduler *NewScheduler(TaskScheduler &taskScheduler, Status &status) noexcept {
     scheduler->taskScheduler = &taskScheduler;
     scheduler->options = options;
     SetDefaults(scheduler->options);
+    if (options.lockHolders) watchedRuns.fetch_add(1, kRelaxed);
     scheduler->memory = memory;
     scheduler->forkMark.Acquire(&taskScheduler);
     scheduler->workerCount = scheduler->options.workers;
@@ -210,9 +213,11 @@ Scheduler *NewScheduler(TaskScheduler &taskScheduler, Status &status) noexcept {
     return nullptr;
 }
 
-// Starts the threads of the workers from `first` on. If one does not start, ends those that did.
+// Starts the threads of the workers from `first` on, and the watchdog. If one does not start, ends
+// those that did.
 bool StartThreads(Scheduler &scheduler, uint32_t first) noexcept {
     uint32_t next = first;
+    if (!StartWatchdog(scheduler)) return false;
     if (scheduler.options.hostThreads) {
         // relaxed: the run has not begun
         scheduler.absent.store(scheduler.workerCount - first, kRelaxed);
@@ -220,6 +225,8 @@ bool StartThreads(Scheduler &scheduler, uint32_t first) noexcept {
         return true;
     }
     scheduler.startCpu = scheduler.workerCount <= env::UsableCpus() ? env::CurrentCpu() : -1;
+    for (uint32_t i = first; i < scheduler.workerCount; ++i)
+        scheduler.workers[i].rest.kind.store(Rest::kNone, kRelaxed);
     while (next < scheduler.workerCount &&
            scheduler.workers[next].osThread.Start(WorkerThread, &scheduler.workers[next],
                                                   scheduler.options.threadStackBytes))
@@ -229,6 +236,7 @@ bool StartThreads(Scheduler &scheduler, uint32_t first) noexcept {
     scheduler.stopping.store(true, kSeqCst);  // [order]
     WakeAll(scheduler, nullptr);
     while (next > first) scheduler.workers[--next].osThread.Join();
+    EndWatchdog(scheduler);
     ReportMistake(scheduler.options, ReportCode::BadOption,
                   "Lower these options, or raise the limits of the process.",
                   "the scheduler cannot start: the system refuses the thread of worker %u of %u, "
@@ -261,6 +269,7 @@ void JoinThreads(Scheduler &scheduler, uint32_t first) noexcept {
     else
         for (uint32_t i = first; i < scheduler.workerCount; ++i)
             scheduler.workers[i].osThread.Join();
+    EndWatchdog(scheduler);
     WEFT_INVARIANT(scheduler, PendingTasks(scheduler) == 0, "a submitted task runs exactly once");
     EndFibers(scheduler);
 }
@@ -284,7 +293,7 @@ void MainTask(TaskScheduler *taskScheduler, void *arg) {
     // also if the task throws
     struct Returning {
         Scheduler *scheduler;
-        ~Returning() { WantEnd(*scheduler); }
+        ~Returning() { WantEnd(*scheduler, CurrentWorker()); }
     } const returning{static_cast<Scheduler *>(arg)};
     returning.scheduler->main.function(taskScheduler, returning.scheduler->main.arg);
 }
@@ -329,9 +338,9 @@ Status StartScheduler(TaskScheduler &taskScheduler) noexcept {
     return Status::Ok;
 }
 
-void StopScheduler(TaskScheduler &taskScheduler) noexcept {
+bool StopScheduler(TaskScheduler &taskScheduler, uint64_t withdrawsAt) noexcept {
     Scheduler &scheduler = *EntryGate::StateOf(taskScheduler).started;  // only this call ends it
-    WantEnd(scheduler);
+    WantEnd(scheduler, nullptr, withdrawsAt);
     if (scheduler.workerCount == 0)
         DrainWithoutWorkers(scheduler);
     else if (scheduler.options.hostThreads)
@@ -339,7 +348,9 @@ void StopScheduler(TaskScheduler &taskScheduler) noexcept {
     else
         WakeOne(scheduler, nullptr, kPlainLevels);
     JoinThreads(scheduler, 0);
+    const bool isComplete = !scheduler.lateEnd.hasWithdrawn;
     DeleteScheduler(scheduler);
+    return isComplete;
 }
 
 }  // namespace weft::internal

@@ -12,7 +12,8 @@ Status RunScheduler(TaskScheduler &taskScheduler, const Task &main,
 /// Implements TaskScheduler::Start.
 Status StartScheduler(TaskScheduler &taskScheduler) noexcept;
 
-/// Implements TaskScheduler::Stop, for a scheduler that was started.
-void StopScheduler(TaskScheduler &taskScheduler) noexcept;
+/// Implements TaskScheduler::Stop, for a scheduler that was started. At `withdrawsAt` (or kNever)
+/// withdraws what StopFor does. Returns true if all tasks have run.
+bool StopScheduler(TaskScheduler &taskScheduler, uint64_t withdrawsAt) noexcept;
 
 }  // namespace weft::internal

@@ -3,6 +3,7 @@
 
 #include "platform/backoff.h"
 #include "platform/floating_point.h"
+#include "scheduler/diagnose/watch.h"
 #include "scheduler/run/ending.h"
 #include "scheduler/run/idle_loop.h"
 #include "scheduler/run/idle_requests.h"
@@ -103,6 +104,7 @@ void RunToTheEnd(Worker &worker) noexcept {
 // comes after Stop sees that the run is ending.
 bool TakeIfAbsent(Worker &worker) noexcept {
     if (worker.hasThread.exchange(true, kAcqRel)) return false;
+    worker.rest.kind.store(Rest::kNone, kRelaxed);
     worker.scheduler->absent.fetch_sub(1, kSeqCst);
     return true;
 }
@@ -121,7 +123,9 @@ void LeaveWorker(Scheduler &scheduler) noexcept {
 
 void ThreadMain(Worker &worker) noexcept {
     Enter(worker);
+    worker.rest.kind.store(Rest::kNone, kRelaxed);
     ThreadLoop(worker);
+    worker.rest.kind.store(Rest::kAway, kRelaxed);
     Exit(worker);
 }
 
@@ -176,6 +180,7 @@ void RunAbsentWorkers(Scheduler &scheduler) noexcept {
         for (uint32_t i = 0; i < scheduler.workerCount; ++i) {
             if (scheduler.workers[i].leaves) ThreadMain(scheduler.workers[i]);
         }
+        WatchForStall(scheduler);
         if (!AnswerIdleRequests(scheduler, nullptr) && !EndRun(scheduler)) env::NapThread();
     }
     for (uint32_t i = 0; i < scheduler.workerCount; ++i) {

@@ -63,7 +63,7 @@ private:
         for (const InlineFrame *frame = fiber.inlined; frame != nullptr; frame = frame->outer) {
             if (const uint32_t found = Of(frame->counter, fiber.scope)) return found;
         }
-        return Of(fiber.task.counter, fiber.scope);
+        return Of(fiber.counter.load(kRelaxed), fiber.scope);
     }
 
     // Its record is on a locked counter. So it is not handed over, unless it is withdrawn, or waits
@@ -71,7 +71,8 @@ private:
     uint32_t OfDeferred(Deferred &deferred) noexcept {
         uint64_t state = deferred.state.load(kRelaxed);  // relaxed: the CAS decides
         do {
-            if ((state & (Deferred::kWithdrawn | Deferred::kHeld)) != 0 || deferred.firesAt != 0)
+            if ((state & (Deferred::kWithdrawn | Deferred::kHeld)) != 0 ||
+                deferred.firesAt.load(kRelaxed) != 0)
                 return 0;
             // acquire: after an earlier holder
         } while (!deferred.state.compare_exchange_strong(state, state | Deferred::kHeld, kAcquire,

@@ -1,6 +1,7 @@
 // Implements places.h.
 #include "scheduler/policy/places.h"
 
+#include "scheduler/diagnose/watch.h"
 #include "scheduler/state/groups.h"
 #include "scheduler/submit/deliver.h"
 #include "scheduler/submit/ready.h"
@@ -27,10 +28,12 @@ bool MayGoOn(const Worker &worker, Node &node) noexcept {
 // after each wait, cannot begin another wait meanwhile.
 bool ClaimTimer(Scheduler &scheduler, const Worker &worker, Timer &timer) noexcept {
     Node &owner = *static_cast<Node *>(timer.owner);
-    if (owner.kind == Node::Kind::Deferred) return true;
+    if (owner.kind != Node::Kind::Fiber) return true;
     Fiber &fiber = static_cast<Fiber &>(owner);
-    fiber.wait.timedOut = scheduler.counters.Remove(CounterAccess::Word(*fiber.wait.counter),
-                                                    fiber.index, worker.index);
+    Counter *const counter = fiber.wait.counter.load(kRelaxed);
+    if (counter == nullptr) return false;  // the counter came first
+    fiber.wait.timedOut =
+        scheduler.counters.Remove(CounterAccess::Word(*counter), fiber.index, worker.index);
     return fiber.wait.timedOut;
 }
 
@@ -48,6 +51,8 @@ void TakeDueTimers(Worker &worker) noexcept {
         Node &owner = *due[--count];
         if (owner.kind == Node::Kind::Fiber)
             MakeReady(scheduler, &worker, static_cast<Fiber &>(owner));
+        else if (owner.kind == Node::Kind::End)
+            EndIsLate(scheduler, worker);
         else
             Reach(scheduler, &worker, static_cast<Deferred &>(owner), 1);
     }

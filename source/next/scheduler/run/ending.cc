@@ -15,10 +15,20 @@ bool IsOver(const Scheduler &scheduler) noexcept {
 
 }  // namespace
 
-void WantEnd(Scheduler &scheduler) noexcept {
+void SetEndTimer(Scheduler &scheduler, Worker *worker, uint64_t deadline) noexcept {
+    scheduler.timers.SetIf(scheduler.lateEnd.timer, deadline, [] { return true; });
+    scheduler.notices.Show(Notices::kTimed);
+    KeepDeadline(scheduler, worker, deadline);
+}
+
+void WantEnd(Scheduler &scheduler, Worker *worker, uint64_t withdrawsAt) noexcept {
     const uint64_t grace = uint64_t{scheduler.options.stopGraceMilliseconds} * 1'000'000;
-    scheduler.closesAt.store(env::Now() + grace, kRelaxed);  // published by the next store
+    const uint64_t now = env::Now(), closesAt = now + grace;
+    scheduler.lateEnd.wantedAt = now;
+    scheduler.lateEnd.withdrawsAt = withdrawsAt;
+    scheduler.closesAt.store(closesAt, kRelaxed);  // published by the next store
     scheduler.endWanted.store(true, kSeqCst);
+    SetEndTimer(scheduler, worker, withdrawsAt != Timers::kNever ? withdrawsAt : closesAt);
 }
 
 bool EndRun(Scheduler &scheduler) noexcept {

@@ -5,8 +5,12 @@
 
 namespace weft::internal {
 
-/// The main task has returned, or Stop was called: the run ends when nothing is pending.
-void WantEnd(Scheduler &scheduler) noexcept;
+/// The main task has returned, or Stop was called: the run ends when nothing is pending. `worker`:
+/// the caller's, or null. `withdrawsAt`: when StopFor withdraws tasks, or kNever.
+void WantEnd(Scheduler &scheduler, Worker *worker, uint64_t withdrawsAt = Timers::kNever) noexcept;
+
+/// Sets the timer of an end that takes long (diagnose/late_end.h).
+void SetEndTimer(Scheduler &scheduler, Worker *worker, uint64_t deadline) noexcept;
 
 /// Ends the run if nothing is pending, no external thread is inside a call or waits, and the end is
 /// wanted. Returns true if the run is over.

@@ -37,18 +37,19 @@ namespace {
 void RegisterWaiter(Worker &worker, Fiber &fiber) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     FiberWait &wait = fiber.wait;
-    const uint64_t deadline = wait.deadline;
+    const uint64_t deadline = wait.deadline.load(kRelaxed);
+    Counter &counter = *wait.counter.load(kRelaxed);
     Counters::Registration result;
     const auto join = [&] {
-        result = scheduler.counters.Register(CounterAccess::Word(*wait.counter), fiber.index,
-                                             wait.target, fiber.level.priority);
+        result = scheduler.counters.Register(CounterAccess::Word(counter), fiber.index,
+                                             wait.target.load(kRelaxed), fiber.level.priority);
         return result == Counters::Registration::Waiting;
     };
     const bool waits =
         deadline == Timers::kNever ? join() : scheduler.timers.SetIf(wait.timer, deadline, join);
     if (!waits) {
         if (result == Counters::Registration::OtherScheduler)
-            ReportWrongScheduler(scheduler, "WaitForCounter", *wait.counter);
+            ReportWrongScheduler(scheduler, "WaitForCounter", counter);
         return MakeReady(scheduler, &worker, fiber);
     }
     if (deadline == Timers::kNever) return;

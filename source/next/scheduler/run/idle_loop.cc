@@ -1,6 +1,7 @@
 // Implements idle_loop.h.
 #include "scheduler/run/idle_loop.h"
 
+#include "scheduler/diagnose/watch.h"
 #include "scheduler/policy/fair.h"
 #include "scheduler/policy/next_work.h"
 #include "scheduler/policy/places.h"
@@ -24,7 +25,8 @@ void GetUp(Worker &worker) noexcept {
 }
 
 // Sleeps until somebody wakes this worker, or until the earliest deadline if no other sleeper keeps
-// that one (the keeper). Returns true if it was the keeper.
+// that one (the keeper). A check for a stall is such a deadline, too. Returns true if it was the
+// keeper.
 //
 // No deadline is missed. A thread that sets an earlier one (d1) reads keeperUntil (d2) and wakes a
 // worker if it is later. The keeper writes keeperUntil (k1) and then reads the earliest deadline
@@ -32,12 +34,14 @@ void GetUp(Worker &worker) noexcept {
 bool ParkInTime(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     AddTo(worker.figures.sleeps, 1, kRelaxed);
+    const uint64_t looksAt = WatchForStall(scheduler);
     // It looks again for what its waits with OwnTasks want (policy/own_tasks.h).
     if (WEFT_UNLIKELY(worker.ownWaits != nullptr)) {
         if (!worker.parker.ParkUntil(env::Now() + 1'000'000)) GetUp(worker);
         return false;
     }
-    uint64_t next = scheduler.timers.Next(), until = scheduler.keeperUntil.load(kSeqCst);
+    uint64_t next = std::min(scheduler.timers.Next(), looksAt),
+             until = scheduler.keeperUntil.load(kSeqCst);
     do {
         if (next >= until) {
             worker.parker.Park();
@@ -61,6 +65,34 @@ bool Sleep(Worker &worker) noexcept {
     }
     return ParkInTime(worker);
 }
+
+// The worker found nothing to run, and does not sleep. Looks for a stall from time to time: `at`
+// says when, in ticks.
+void Poll(Worker &worker, uint64_t &at) noexcept {
+    worker.rest.kind.store(Rest::kLooks, kRelaxed);
+    if (env::Ticks() < at) return;
+    at = env::Ticks() + worker.scheduler->tuning.millisecond;
+    WatchForStall(*worker.scheduler);
+}
+
+// A round of a worker that has no fiber: each piece of work was looked at once.
+struct Round {
+    uint64_t left = 0;   // pieces that were not looked at
+    uint64_t began = 0;  // in env::Now()
+
+    void Begin(const Worker &worker) noexcept {
+        const Scheduler &scheduler = *worker.scheduler;
+        began = env::Now();
+        const uint32_t slots = scheduler.Slots();
+        for (uint32_t i = 0; i < slots; ++i) {
+            for (const auto &queue : scheduler.workers[i].queue)
+                left += queue.IsAcquired() ? queue.Size() : 0;
+        }
+        for (const NodeQueue &pinned : worker.pinned) {
+            for (const Node *node = pinned.first; node != nullptr; node = node->next) ++left;
+        }
+    }
+};
 
 // On the CPU of its waker a search would keep the waker from its work. A hint.
 bool MaySearch(const Worker &worker) noexcept {
@@ -87,20 +119,24 @@ void SearchAs(Worker &worker, bool isChoosy) noexcept {
 
 bool FindWork(Worker &worker, Work &work) noexcept {
     Scheduler &scheduler = *worker.scheduler;
+    worker.current->counter.store(nullptr, kRelaxed);
+    worker.current->name.store(nullptr, kRelaxed);
     bool isChoosy = worker.filter.isChoosy;
     const bool spins = scheduler.options.idle == IdlePolicy::Spin;
     scheduler.idle.StartSearching(isChoosy);
-    uint64_t since = env::Ticks();
+    uint64_t since = env::Ticks(), looksAt = since;
     bool searches = scheduler.options.idle != IdlePolicy::Sleep, wasKeeper = false;
     for (uint32_t pauses = 1; !(work = NextWork(worker));
          pauses = std::min(pauses * 2, kMostPauses)) {
         if (scheduler.stopping.load(kSeqCst) || worker.leaves || (spins && EndRun(scheduler))) {
             if (scheduler.idle.StopSearching(isChoosy) && worker.leaves)
                 WakeMore(scheduler, &worker);
+            worker.rest.kind.store(Rest::kNone, kRelaxed);
             return false;
         }
         if (isChoosy != worker.filter.isChoosy) SearchAs(worker, isChoosy = !isChoosy);
         if (spins && AnswerIdleRequests(scheduler, &worker)) continue;
+        if (spins) Poll(worker, looksAt);
         if (searches && (spins || env::Ticks() - since < scheduler.tuning.idleSearch)) {
             for (uint32_t i = 0; i < pauses; ++i) env::Pause();
             continue;
@@ -111,6 +147,7 @@ bool FindWork(Worker &worker, Work &work) noexcept {
         pauses = 1;
     }
     if (isChoosy != worker.filter.isChoosy) SearchAs(worker, isChoosy = !isChoosy);
+    worker.rest.kind.store(Rest::kNone, kRelaxed);
     StartClock(worker);
     if (scheduler.idle.StopSearching(isChoosy))
         WakeMore(scheduler, &worker);
@@ -121,15 +158,23 @@ bool FindWork(Worker &worker, Work &work) noexcept {
 }
 
 // Without a free fiber it continues ready fibers, and rescues tasks. It sends the other tasks round
-// through the injector, to reach those behind them: so it takes the oldest first.
+// through the injector, to reach those behind them: so it takes the oldest first. After each round
+// it naps.
 void ThreadLoop(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
+    uint64_t looksAt = env::Ticks();
+    Round round;
+    const auto run = [&](Fiber &fiber) {
+        worker.rest.kind.store(Rest::kNone, kRelaxed);
+        round = {};
+        SwitchTo(worker.thread, fiber, Destination::None);
+    };
     StartClock(worker);
     for (bool isFirst = true; !scheduler.stopping.load(kSeqCst); isFirst = false) {
         if (worker.leaves && !isFirst) return;
         if (Fiber *const fiber = AcquireFiber(worker)) {
             fiber->begins = true;
-            SwitchTo(worker.thread, *fiber, Destination::None);
+            run(*fiber);
             continue;
         }
         worker.fair.budget = 0;  // lower levels get their share also if no task can begin
@@ -137,15 +182,20 @@ void ThreadLoop(Worker &worker) noexcept {
         const Work work = NextWork(worker);
         if (!work) {
             AnswerIdleRequests(scheduler, &worker);
+            Poll(worker, looksAt);
             env::NapThread();
         } else if (work.entry.TheKind() == Entry::Fiber) {
-            SwitchTo(worker.thread, work.entry.TheFiber(), Destination::None);
+            run(work.entry.TheFiber());
         } else if (Fiber *const fiber = Rescue(worker, work)) {
-            SwitchTo(worker.thread, *fiber, Destination::None);
+            run(*fiber);
         } else {
             ForgoTurn(worker, work.level);
             PutBehind(worker, work);
+            if (round.left != 0 && --round.left != 0) continue;
+            worker.rest.kind.store(Rest::kStarves, kRelaxed);
+            WatchForStall(scheduler, round.began);
             env::NapThread();
+            round.Begin(worker);
         }
     }
 }

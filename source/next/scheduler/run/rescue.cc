@@ -17,7 +17,7 @@ Fiber *TakeWaiter(Worker &worker, Counter &counter, uint32_t slot, bool withRoom
     const auto wants = [&](uint32_t owner, uint32_t target) {
         if (target != 0 || (owner & kOwnerKind) != 0) return false;
         const Fiber &fiber = scheduler.fibers[owner];
-        return fiber.wait.deadline == Timers::kNever && !fiber.IsThreadStack() &&
+        return fiber.wait.deadline.load(kRelaxed) == Timers::kNever && !fiber.IsThreadStack() &&
                fiber.level.slot == slot &&
                (fiber.pinnedTo == kAnyWorker || fiber.pinnedTo == worker.index) &&
                (fiber.wait.hasRoom || !withRoom);
@@ -30,9 +30,9 @@ Fiber *TakeWaiter(Worker &worker, Counter &counter, uint32_t slot, bool withRoom
 // The fiber waits again, as before.
 void WaitAgain(Worker &worker, Fiber &fiber) noexcept {
     Scheduler &scheduler = *worker.scheduler;
-    const Counters::Registration result =
-        scheduler.counters.Register(CounterAccess::Word(*fiber.wait.counter), fiber.index,
-                                    fiber.wait.target, fiber.level.priority);
+    const Counters::Registration result = scheduler.counters.Register(
+        CounterAccess::Word(*fiber.wait.counter.load(kRelaxed)), fiber.index,
+        fiber.wait.target.load(kRelaxed), fiber.level.priority);
     if (result != Counters::Registration::Waiting) MakeReady(scheduler, &worker, fiber);
 }
 
@@ -49,7 +49,8 @@ Fiber *Climb(Worker &worker, Counter *counter, uint32_t slot) noexcept {
         Fiber *const full = TakeWaiter(worker, *counter, slot, false);
         if (full == nullptr) break;
         held.PushBack(*full);
-        counter = full->task.counter;  // the waiters for its inline tasks are on the fiber itself
+        counter = full->counter.load(
+            kRelaxed);  // the waiters for its inline tasks are on the fiber itself
     }
     while (Node *const full = held.Take()) WaitAgain(worker, *static_cast<Fiber *>(full));
     return found;
@@ -81,14 +82,16 @@ Fiber *WithoutFiber(Fiber &self, Destination destination, const Work &work) noex
     Worker &worker = *self.worker;
     if (!work) return &worker.thread;
     FiberWait &wait = self.wait;
-    const bool isOwn = destination == Destination::ToWaiting && wait.deadline == Timers::kNever &&
-                       wait.target == 0 && work.entry.TheCounter() == wait.counter &&
-                       work.level.slot == self.level.slot;
+    const bool isOwn =
+        destination == Destination::ToWaiting && wait.deadline.load(kRelaxed) == Timers::kNever &&
+        wait.target.load(kRelaxed) == 0 && work.entry.TheCounter() == wait.counter.load(kRelaxed) &&
+        work.level.slot == self.level.slot;
     Fiber *taker;
     if (isOwn && wait.hasRoom)
         taker = &self;
     else  // it is not on the counter's list yet
-        taker = Climb(worker, isOwn ? self.task.counter : work.entry.TheCounter(), work.level.slot);
+        taker = Climb(worker, isOwn ? self.counter.load(kRelaxed) : work.entry.TheCounter(),
+                      work.level.slot);
     if (taker != nullptr) {
         taker->wait.rescue = work;
         return taker;

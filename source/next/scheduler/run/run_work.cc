@@ -133,8 +133,10 @@ WEFT_FORCEINLINE void RunWork(Fiber &self, const Entry &entry, Level level,
     }
     self.level = level;
     self.own = level.priority;
-    self.task = entry.What();
-    self.scope = self.task.scope;
+    const TasksOf of = entry.What();
+    self.counter.store(of.counter, kRelaxed);
+    self.name.store(of.name, kRelaxed);
+    self.scope = of.scope;
     self.pinnedTo = isPinned ? worker.index : kAnyWorker;
     RunEntry(self, entry);
 }

@@ -40,9 +40,14 @@ struct Deferred : Node {
     env::Atomic<const Counter *> counter{nullptr};
     Timer timer;
     ChunkList tasks;
-    uint32_t firesAt = 0;
-    bool hasRecord = false;  // of AfterOrAt: there was memory for the wait record
-    uint32_t index = 0;      // in its pool
+    env::Atomic<uint32_t> firesAt{0};
+    // For reports and StopFor. Valid for a thread that refers to the object.
+    const char *name = nullptr;  // of the tasks
+    uint32_t count = 0;
+    bool isKept = false;      // StopFor does not withdraw the tasks
+    bool isPeriodic = false;  // the task of a PeriodicTask
+    bool hasRecord = false;   // of AfterOrAt: there was memory for the wait record
+    uint32_t index = 0;       // in its pool
 };
 
 /// A wait for one of several counters, on the stack of its caller. Each of the counters has a wait

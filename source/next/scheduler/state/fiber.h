@@ -5,6 +5,7 @@
 #include "core/timers.h"
 #include "platform/compiler.h"
 #include "platform/fiber_context.h"
+#include "scheduler/state/held_locks.h"
 #include "scheduler/state/work.h"
 
 #include <atomic>
@@ -15,26 +16,38 @@ namespace weft::internal {
 
 struct Worker;
 
-/// The counter and the name of a task that runs inline, on the stack of a fiber that waits for it.
-/// Lies on that stack.
+/// A task that runs inline, on the stack of a fiber that waits for it. Lies on that stack.
 struct InlineFrame {
     Counter *counter;
-    const char *name;
+    const char *outerName;  // of the task below
     InlineFrame *outer;
 };
 
-/// The wait of a fiber: for what, until when, and how it ended.
+/// What a wait is about, for reports.
+enum class WaitKind : uint8_t {
+    Counter,
+    Sleep,     ///< a time
+    Several,   ///< one of several counters
+    Idle,      ///< the end of all other tasks
+    Call,      ///< a blocking call
+    Operation  ///< an operation of AsyncIo
+};
+
+/// The wait of a fiber: for what, until when, and how it ended. Reports read the std::atomic
+/// members. All accesses to those are relaxed: the fiber itself and the threads that end its wait
+/// are ordered by the counter's record.
 struct FiberWait {
+    static constexpr uint32_t kInlined = 4;
+
     Timer timer;  // set only if the wait has a deadline
-    uint64_t deadline = Timers::kNever;
-    Counter *counter = nullptr;
-    uint32_t target = 0;
+    std::atomic<uint64_t> deadline{Timers::kNever};
+    std::atomic<Counter *> counter{nullptr};  // null: the fiber runs, or it may continue
+    std::atomic<uint32_t> target{0};
+    std::atomic<WaitKind> kind{WaitKind::Counter};
     bool timedOut = false;  // the deadline came first
     bool hasRoom = false;   // for a task on top of the waiting one
-    // What it waits for, and the name of its task, for reports by other threads; null: it does not
-    // wait. Not env::Atomic: nothing depends on them.
-    std::atomic<const Counter *> shown{nullptr};
-    std::atomic<const char *> name{nullptr};
+    // The counters of the innermost inline tasks; the first null ends them.
+    std::atomic<const Counter *> inlined[kInlined]{};
     // A task of the counter that found no free fiber. This fiber runs it, and goes on waiting.
     Work rescue;
 };
@@ -71,11 +84,8 @@ public:
 
     /// The counter that counts the task which the fiber runs now, or null.
     Counter *CounterOfTask() const noexcept {
-        return inlined != nullptr ? inlined->counter : task.counter;
+        return inlined != nullptr ? inlined->counter : counter.load(kRelaxed);
     }
-
-    /// The name of that task, for reports. May be null.
-    const char *&NameOfTask() noexcept { return inlined != nullptr ? inlined->name : task.name; }
 
     uint32_t index = kAnyWorker;
     bool isPrepared = false;
@@ -85,10 +95,14 @@ public:
     Worker *worker = nullptr;
     uint32_t pinnedTo = kAnyWorker;   // the only worker that may continue it
     Priority own = Priority::Normal;  // of its task; Node::level has the effective one
-    TasksOf task;                     // of its outermost task
-    uint32_t scope = 0;               // what it submits has this one, see policy/own_tasks.h
-    InlineFrame *inlined = nullptr;   // the innermost inline task
-    Work start;                       // what it runs first when it comes from the pool
+    // The counter of its outermost task, and the name of the innermost one; null if it runs none.
+    // relaxed, both: others read them for reports.
+    std::atomic<Counter *> counter{nullptr};
+    std::atomic<const char *> name{nullptr};
+    uint32_t scope = 0;              // what it submits has this one, see policy/own_tasks.h
+    InlineFrame *inlined = nullptr;  // the innermost inline task
+    HeldLocks locks;                 // with SchedulerOptions::lockHolders
+    Work start;                      // what it runs first when it comes from the pool
     FiberWait wait;
     // The control words that the fiber has taken from a worker.
     uint64_t floatingPoint = kNoControl;
@@ -102,8 +116,8 @@ private:
 
 inline Entry Entry::Of(internal::Fiber &fiber) noexcept {
     const TasksOf of{nullptr, nullptr, false, static_cast<uint16_t>(fiber.scope)};
-    return Entry(reinterpret_cast<uint64_t>(&fiber), reinterpret_cast<uint64_t>(fiber.task.counter),
-                 of, Fiber);
+    return Entry(reinterpret_cast<uint64_t>(&fiber),
+                 reinterpret_cast<uint64_t>(fiber.counter.load(kRelaxed)), of, Fiber);
 }
 
 inline Entry Entry::Of(Node &node) noexcept {

@@ -18,6 +18,7 @@ public:
     /// All fibers are free. Returns false if there is no memory.
     bool Acquire(uint32_t fibers, Memory memory = {}) noexcept {
         if (!m_free.Acquire(fibers, memory)) return false;
+        m_fibers = fibers;
         for (uint32_t i = 0; i < fibers; ++i) m_free.Set(i);
         return true;
     }
@@ -46,6 +47,9 @@ public:
         return false;
     }
 
+    /// Returns true if the fiber is free and in no slot. False for one that is not in the pool.
+    bool Has(uint32_t fiber) const noexcept { return fiber < m_fibers && m_free.Test(fiber); }
+
 private:
     static uint32_t TakeFrom(Slot &slot) noexcept {
         // relaxed: the exchange decides. acquire: pairs with Free.
@@ -53,6 +57,7 @@ private:
     }
 
     AtomicBitSet m_free;
+    uint32_t m_fibers = 0;
 };
 
 }  // namespace weft::internal

@@ -16,7 +16,7 @@ const char *CallingTask() noexcept {
     // also works in a memory hook
     const Worker *worker = static_cast<const Worker *>(MemoryHookCall::ThreadSlot());
     if (worker == nullptr || worker->current == nullptr) return nullptr;
-    return worker->current->NameOfTask();
+    return worker->current->name.load(kRelaxed);
 }
 
 // The state of a thread while it is in onReport. It has left all calls that it was in. If it is a

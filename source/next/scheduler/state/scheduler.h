@@ -6,6 +6,7 @@
 #include "containers/cached_pool.h"
 #include "containers/push_list.h"
 #include "containers/segment_pool.h"
+#include "containers/spin_lock.h"
 #include "core/counters.h"
 #include "core/idle.h"
 #include "core/notices.h"
@@ -34,9 +35,12 @@ struct alignas(64) ClosureBlock {
 static_assert(sizeof(ClosureBlock) == 64 && alignof(ClosureBlock) >= kClosureAlignment,
               "each block must be one cache line");
 
-/// Where an external thread sleeps while it waits for a counter.
+/// Where a thread sleeps while it waits for a counter.
 struct ThreadWaiter {
     env::Parker parker;
+    env::Atomic<bool> isTold{false};  // the wait is over, and the Unpark follows
+    // For reports: what an external thread waits for; null if none does.
+    std::atomic<const Counter *> waitsFor{nullptr};
 };
 
 /// The owner of a wait record: the index of a fiber, or one of these bits and the index of a
@@ -49,6 +53,33 @@ struct IdleRequest {
     IdleRequest *next = nullptr;
     Counter counter{1};
     bool isTask = false;  // the caller is a task
+};
+
+/// What the checks for stalls remember (diagnose/stall.cc).
+struct StallWatch {
+    SpinLock lock;
+    uint64_t progress = ~uint64_t{0};  // at the last check
+    uint64_t since = 0;                // since then nothing has run
+    bool isJudged = false;             // since then a check has come to a result
+};
+
+/// What is remembered about an end that takes long (diagnose/late_end.cc).
+struct LateEnd : Node {
+    LateEnd() noexcept : Node(Kind::End) { timer.owner = static_cast<Node *>(this); }
+    Timer timer;
+    uint64_t wantedAt = 0;
+    uint64_t withdrawsAt = Timers::kNever;  // then StopFor withdraws what has not begun
+    env::Atomic<bool> isLate{false};        // the grace period is over, and nothing was reported
+    env::Atomic<bool> withdraws{false};     // StopFor has begun to withdraw
+    bool hasWithdrawn = false;
+};
+
+/// A thread that looks whether tasks end (diagnose/watchdog.cc).
+struct Watchdog {
+    env::Thread thread;
+    env::Parker parker;
+    env::Atomic<bool> ends{false};
+    bool isRunning = false;
 };
 
 /// Durations, in ticks.
@@ -121,6 +152,9 @@ struct Scheduler {
     env::Atomic<uint32_t> answering{0};
     env::Atomic<uint32_t> scopes{0};    // numbers for waits with OwnTasks
     env::Atomic<uint32_t> reported{0};  // the codes that ReportOnce has reported, as bits
+    StallWatch stall;
+    LateEnd lateEnd;
+    Watchdog watchdog;
     // Set when all threads have been joined. A fiber that continues then ends at once, and this
     // context continues.
     FiberContext *ending = nullptr;

@@ -18,6 +18,7 @@ class NoSuspend;
 namespace weft::internal {
 
 struct Scheduler;
+struct ThreadWaiter;
 
 /// What happens to the fiber that was left. The next context on the thread carries it out first
 /// (run/fiber_switch.h).
@@ -104,6 +105,20 @@ struct Figures {
     env::Atomic<uint64_t> inlineRuns{0}, suspensions{0}, steals{0}, sleeps{0}, wakes{0};
 };
 
+/// What the thread of a worker does that neither runs something nor is asleep. So the checks for
+/// stalls know whether it may yet do something. Written by the owner; relaxed.
+struct Rest {
+    enum Kind : uint8_t {
+        kNone,
+        kAway,    // no thread runs the worker
+        kLooks,   // it looks again and again, and finds nothing
+        kStarves  // it finds tasks, but there is no fiber for them
+    };
+    env::Atomic<Kind> kind{kAway};
+    // It is blocked in a wait (Meanwhile::Nothing), or null.
+    env::Atomic<ThreadWaiter *> blockedOn{nullptr};
+};
+
 struct alignas(kLineBytes) Worker {
     // Of the owner alone.
     Scheduler *scheduler = nullptr;
@@ -144,6 +159,7 @@ struct alignas(kLineBytes) Worker {
     alignas(kLineBytes) env::Atomic<uint64_t> submitted{0};
     env::Atomic<uint64_t> ended{0};
     Figures figures;
+    Rest rest;
 
     // Shared.
     alignas(kLineBytes) PushList<Node> inbox;  // what only this worker may run

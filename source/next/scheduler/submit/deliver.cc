@@ -47,7 +47,7 @@ void Deliver(Scheduler &scheduler, Worker *worker, const ChunkList &tasks) noexc
 // next owner of the object comes after all of them.
 void Reach(Scheduler &scheduler, Worker *worker, Deferred &deferred, uint32_t n) noexcept {
     const ChunkList tasks = deferred.tasks;  // after the subtraction the object may be gone
-    const uint32_t firesAt = deferred.firesAt, index = deferred.index;
+    const uint32_t firesAt = deferred.firesAt.load(kRelaxed), index = deferred.index;
     const uint64_t before = deferred.state.fetch_sub(n, kAcqRel);
     const uint32_t had = static_cast<uint32_t>(before & Deferred::kLeft), left = had - n;
     const bool fires = had > firesAt && left <= firesAt && (before & Deferred::kWithdrawn) == 0;

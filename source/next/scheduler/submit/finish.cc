@@ -44,6 +44,8 @@ void Tell(Scheduler &scheduler, Worker *worker, uint32_t owner, bool picks) noex
         case 0:
             return MakeReady(scheduler, worker, scheduler.fibers[index], picks);
         case kThreadOwner:
+            // relaxed: a worker that checks for a stall later has seen this thread's own sleep
+            scheduler.threadWaiters.At(index).isTold.store(true, kRelaxed);
             return scheduler.threadWaiters.At(index).parker.Unpark();
         case kDeferredOwner:
             return Reach(scheduler, worker, scheduler.deferred.At(index), 1);

@@ -19,7 +19,7 @@ Priority WaiterOf(const Counter *counter) noexcept {
 // A task inherits the priority of the highest waiter for the counter that counts it. These counters
 // are alive: each of them counts a task of this fiber that has not finished.
 Priority InheritedPriority(const Fiber &fiber) noexcept {
-    Priority priority = std::min(fiber.own, WaiterOf(fiber.task.counter));
+    Priority priority = std::min(fiber.own, WaiterOf(fiber.counter.load(kRelaxed)));
     for (const InlineFrame *frame = fiber.inlined; frame != nullptr; frame = frame->outer)
         priority = std::min(priority, WaiterOf(frame->counter));
     return priority;
@@ -37,6 +37,7 @@ bool MayRaise(const Scheduler &scheduler, const Fiber &fiber) noexcept {
 // does so again. Others can steal the fiber, but none is woken for it. If the worker picks
 // something else, it wakes them then.
 void MakeReady(Scheduler &scheduler, Worker *worker, Fiber &fiber, bool picks) noexcept {
+    fiber.wait.counter.store(nullptr, kRelaxed);
     if (MayRaise(scheduler, fiber)) fiber.level.priority = InheritedPriority(fiber);
     if (fiber.pinnedTo != kAnyWorker)
         return Mail(scheduler, worker, fiber.pinnedTo, &fiber, &fiber);

@@ -2,6 +2,7 @@
 #include "scheduler/wait/deferred.h"
 
 #include "platform/backoff.h"
+#include "scheduler/diagnose/watch.h"
 #include "scheduler/state/group_of_tasks.h"
 #include "scheduler/state/reporting.h"
 #include "scheduler/submit/deliver.h"
@@ -88,7 +89,12 @@ public:
         }
         Deferred &deferred = m_scheduler.deferred.At(index);
         deferred.index = index;
-        deferred.firesAt = firesAt;
+        // release: see Refer
+        deferred.firesAt.store(firesAt, kRelease);
+        deferred.name = later.options.name;
+        deferred.count = later.count;
+        deferred.isKept = later.IsKept();
+        deferred.isPeriodic = m_group != nullptr && TaskGroupAccess::IsPeriodic(*m_group);
         deferred.tasks = MakeChunks(m_scheduler, m_worker, later.count, later.tasks,
                                     TasksWith(m_worker, counter, later.options),
                                     LevelOf(m_worker, later.options), later.options.worker);
@@ -112,6 +118,7 @@ public:
                 WithdrawTasks(m_scheduler, TheWorker(), m_handle, false);
             Lower(m_scheduler, TheWorker(), *TaskGroupAccess::CounterOf(m_group), 1);
         }
+        if (m_worker == nullptr) LetOneLook(m_scheduler);
         if (m_handsOn) HandOn(*TheWorker(), m_counter);
     }
 
@@ -156,6 +163,21 @@ uint32_t Refuse(Scheduler &scheduler, const char *call, const Deferred &deferred
 }
 
 }  // namespace
+
+bool MayDefer(Scheduler &scheduler, const TaskOptions &options, const char *call) noexcept {
+    // relaxed: see diagnose/late_end.h
+    if (WEFT_LIKELY(!scheduler.lateEnd.withdraws.load(kRelaxed))) return true;
+    if (options.taskGroup != nullptr && TaskGroupAccess::IsPeriodic(*options.taskGroup)) {
+        options.taskGroup->Cancel();
+        return false;
+    }
+    ReportOnce(scheduler, ReportCode::RunEnding,
+               "Submit nothing for later when the run is to end, or give StopFor more time.",
+               "%s: the run is ending, and StopFor withdraws tasks that wait for a counter or a "
+               "time; the task is refused",
+               call);
+    return false;
+}
 
 bool SubmitAfter(Scheduler &scheduler, Worker *worker, uint32_t afterCount,
                  const CounterTarget *after, const LaterTasks &tasks) noexcept {
@@ -248,22 +270,67 @@ bool EndAfterOrAt(Worker &worker, const CounterTarget &after, uint32_t index) no
     return isReached || IsReached(*after.counter, after.value);
 }
 
-// The thread that sets kWithdrawn hands the tasks over. It refers to the object meanwhile.
-bool WithdrawTasks(Scheduler &scheduler, Worker *worker, DeferredHandle handle,
-                   bool replaces) noexcept {
-    if (handle.run != scheduler.runNumber || !scheduler.deferred.Has(handle.index)) return false;
-    Deferred &deferred = scheduler.deferred.At(handle.index);
-    uint64_t state = deferred.state.load(kRelaxed);  // relaxed: the CAS decides
+namespace {
+
+// Adds a reference, and the flags, if the tasks were not handed over. `state`: what was read
+// before; the number of the use must be the same. A later use stores its `firesAt` after the end of
+// this one (release and acquire). So if that one is read here, the CAS fails.
+bool Refer(Deferred &deferred, uint64_t &state, uint64_t flags) noexcept {
+    const uint64_t generation = state >> Deferred::kGenerationShift;
     Backoff backoff;
     do {
-        for (; (state & Deferred::kHeld) != 0; backoff.Next())
+        for (; flags != 0 && (state & Deferred::kHeld) != 0; backoff.Next())
             state = deferred.state.load(kRelaxed);
-        if (state >> Deferred::kGenerationShift != handle.generation ||
-            (state & Deferred::kWithdrawn) != 0 || (state & Deferred::kLeft) == 0)
+        if (state >> Deferred::kGenerationShift != generation ||
+            (state & Deferred::kWithdrawn) != 0 ||
+            (state & Deferred::kLeft) <= deferred.firesAt.load(kAcquire))
             return false;
         // acquire: the object is complete
-    } while (!deferred.state.compare_exchange_strong(state, (state + 1) | Deferred::kWithdrawn,
-                                                     kAcqRel, kRelaxed));
+    } while (
+        !deferred.state.compare_exchange_strong(state, (state + 1) | flags, kAcqRel, kRelaxed));
+    return true;
+}
+
+}  // namespace
+
+// The thread that sets kWithdrawn hands the tasks over. It refers to the object meanwhile.
+Deferred *ClaimTasks(Scheduler &scheduler, DeferredHandle handle) noexcept {
+    if (handle.run != scheduler.runNumber || !scheduler.deferred.Has(handle.index)) return nullptr;
+    Deferred &deferred = scheduler.deferred.At(handle.index);
+    uint64_t state = deferred.state.load(kRelaxed);  // relaxed: the CAS decides
+    const bool isIt = state >> Deferred::kGenerationShift == handle.generation &&
+                      Refer(deferred, state, Deferred::kWithdrawn);
+    return isIt ? &deferred : nullptr;
+}
+
+DeferredHandle ReferTo(Scheduler &scheduler, uint32_t index) noexcept {
+    Deferred &deferred = scheduler.deferred.At(index);
+    uint64_t state = deferred.state.load(kRelaxed);
+    if (!Refer(deferred, state, 0)) return {};
+    return {index, static_cast<uint32_t>(state >> Deferred::kGenerationShift), scheduler.runNumber};
+}
+
+uint32_t CountDeferred(Scheduler &scheduler, bool timed) noexcept {
+    uint32_t count = 0;
+    for (uint32_t index = 0; scheduler.deferred.Has(index); ++index) {
+        if (ReferTo(scheduler, index).IsEmpty()) continue;
+        Deferred &deferred = scheduler.deferred.At(index);
+        if (timed || scheduler.timers.DeadlineOf(deferred.timer) == Timers::kNever)
+            count += deferred.count;
+        Reach(scheduler, nullptr, deferred, 1);
+    }
+    return count;
+}
+
+bool WithdrawTasks(Scheduler &scheduler, Worker *worker, DeferredHandle handle,
+                   bool replaces) noexcept {
+    Deferred *const deferred = ClaimTasks(scheduler, handle);
+    if (deferred != nullptr) DeliverClaimed(scheduler, worker, *deferred, replaces);
+    return deferred != nullptr;
+}
+
+void DeliverClaimed(Scheduler &scheduler, Worker *worker, Deferred &deferred,
+                    bool replaces) noexcept {
     const ChunkList tasks = deferred.tasks;
     const bool isCleared = scheduler.timers.Clear(deferred.timer);
     Reach(scheduler, worker, deferred, isCleared ? 2 : 1);
@@ -273,7 +340,6 @@ bool WithdrawTasks(Scheduler &scheduler, Worker *worker, DeferredHandle handle,
             chunk.Tasks()[i] = {[](TaskScheduler *, void *) {}, nullptr};
     }
     Deliver(scheduler, worker, tasks);
-    return true;
 }
 
 void WithdrawBatchesOf(Scheduler &scheduler, Worker *worker, const Counter *group) noexcept {

@@ -18,7 +18,14 @@ struct LaterTasks {
     // The one task goes on for the calling task, which ends right after: it has its unit of the
     // counter.
     bool goesOn = false;
+    bool mustRun = false;  // StopFor does not withdraw it
+
+    bool IsKept() const noexcept { return goesOn || mustRun; }
 };
+
+/// Returns false if tasks that wait for a time or a counter are withdrawn by now (StopFor). Reports
+/// it, unless a PeriodicTask asks, which then ends.
+bool MayDefer(Scheduler &scheduler, const TaskOptions &options, const char *call) noexcept;
 
 /// Submits the tasks once each of `after` was at or below its value. `after` is only used during
 /// the call. Returns at once, unless there is no memory for another wait record: then the call
@@ -45,6 +52,19 @@ bool EndAfterOrAt(Worker &worker, const CounterTarget &after, uint32_t index) no
 /// them. Returns false if it is too late.
 bool WithdrawTasks(Scheduler &scheduler, Worker *worker, DeferredHandle handle,
                    bool replaces) noexcept;
+
+/// WithdrawTasks in two steps, for callers that do something in between. ClaimTasks returns null if
+/// it is too late. Otherwise the tasks are the caller's, and so the group that counts them lives.
+Deferred *ClaimTasks(Scheduler &scheduler, DeferredHandle handle) noexcept;
+void DeliverClaimed(Scheduler &scheduler, Worker *worker, Deferred &deferred,
+                    bool replaces) noexcept;
+
+/// Refers to the tasks of this index, so that their object stays. Returns an empty handle if no
+/// tasks wait there. Call Reach for it.
+DeferredHandle ReferTo(Scheduler &scheduler, uint32_t index) noexcept;
+
+/// Returns how many tasks wait for counters. `timed`: also those that wait for a time.
+uint32_t CountDeferred(Scheduler &scheduler, bool timed) noexcept;
 
 /// Withdraws all tasks that this group counts. Takes time in proportion to the largest number of
 /// deferred submissions in the run so far. One that is submitted at the same time withdraws itself,

@@ -48,11 +48,14 @@ bool Block(EntryGate::Visit &visit, Scheduler &scheduler, Counter &counter, uint
     const uint32_t index = scheduler.threadWaiters.Take();
     if (index == SegmentPool<ThreadWaiter>::kNone)
         return Poll(visit, scheduler, counter, value, deadline);
+    std::atomic<const Counter *> &shown = scheduler.threadWaiters.At(index).waitsFor;
+    shown.store(&counter, kRelaxed);  // for reports
     const Registration result = scheduler.counters.RegisterOther(
         CounterAccess::Word(counter), kThreadOwner | index, value, Priority::Normal);
     bool reached = result == Registration::Satisfied;
     if (result == Registration::Waiting)
         reached = ParkOutside(visit, scheduler, counter, index, deadline);
+    shown.store(nullptr, kRelaxed);
     scheduler.threadWaiters.GiveBack(index);
     if (result == Registration::OtherScheduler)
         ReportWrongScheduler(scheduler, "WaitForCounter", counter);

@@ -1,6 +1,7 @@
 // Implements wait.h.
 #include "scheduler/wait/wait.h"
 
+#include "scheduler/diagnose/watch.h"
 #include "scheduler/policy/next_work.h"
 #include "scheduler/policy/own_tasks.h"
 #include "scheduler/policy/places.h"
@@ -16,6 +17,7 @@
 #include "scheduler/submit/submit.h"
 #include "scheduler/submit/wake.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace weft::internal {
@@ -26,10 +28,16 @@ namespace {
 // The frame lies beside this object, and not in it: g++ would take it for a dangling pointer.
 class RunsInline {
 public:
-    RunsInline(Fiber &fiber, InlineFrame &frame) noexcept : m_fiber(fiber), m_frame(frame) {
+    RunsInline(Fiber &fiber, InlineFrame &frame, Counter *counter, const char *name) noexcept
+        : m_fiber(fiber), m_frame(frame) {
+        frame = {counter, fiber.name.load(kRelaxed), fiber.inlined};
         fiber.inlined = &frame;
+        fiber.name.store(name, kRelaxed);
     }
-    ~RunsInline() { m_fiber.inlined = m_frame.outer; }
+    ~RunsInline() {
+        m_fiber.name.store(m_frame.outerName, kRelaxed);
+        m_fiber.inlined = m_frame.outer;
+    }
     RunsInline(const RunsInline &) = delete;
     RunsInline &operator=(const RunsInline &) = delete;
 
@@ -100,7 +108,7 @@ uint32_t RunInline(Fiber &self, InlineFrame &frame, uint32_t most) noexcept {
     while (ran != most && self.HasRoom() && !Point(*self.worker)) {
         Entry entry;
         if (!PopOf(self, counter, entry)) break;
-        frame.name = entry.What().name;
+        self.name.store(entry.What().name, kRelaxed);
         if (entry.TheKind() == Entry::Chunk) {
             RunChunk(self, entry.TheChunk());
         } else {
@@ -116,19 +124,36 @@ uint32_t RunInline(Fiber &self, InlineFrame &frame, uint32_t most) noexcept {
     return ran;
 }
 
+// For reports, see FiberWait::inlined.
+void ShowInlined(Fiber &self) noexcept {
+    const InlineFrame *frame = self.inlined;
+    for (std::atomic<const Counter *> &shown : self.wait.inlined) {
+        shown.store(frame != nullptr ? frame->counter : nullptr, kRelaxed);
+        if (frame == nullptr) return;
+        frame = frame->outer;
+    }
+}
+
+// What the wait is about. From here on the fiber counts as waiting.
+void BeginWait(Fiber &self, const WaitFor &what) noexcept {
+    FiberWait &wait = self.wait;
+    wait.counter.store(&what.counter, kRelaxed);
+    wait.target.store(what.value, kRelaxed);
+    wait.deadline.store(what.deadline, kRelaxed);
+    wait.kind.store(what.kind, kRelaxed);
+    ShowInlined(self);
+}
+
 // Leaves the fiber until the wait is over, and runs tasks that it is given meanwhile.
 bool SuspendUntil(Fiber &self, const WaitFor &what) noexcept {
     FiberWait &wait = self.wait;
     for (;;) {
-        wait.counter = &what.counter;
-        wait.target = what.value;
-        wait.deadline = what.deadline;
+        BeginWait(self, what);
         wait.timedOut = false;
         wait.hasRoom = self.HasRoom();
-        wait.name.store(self.NameOfTask(), kRelaxed);  // for reports, both
-        wait.shown.store(&what.counter, kRelaxed);
         Suspend(self, Destination::ToWaiting);
         if (!wait.rescue) break;
+        wait.counter.store(nullptr, kRelaxed);
         const Work work = std::exchange(wait.rescue, {});
         if (self.HasRoom())
             RunOnTop(self, work);
@@ -138,11 +163,9 @@ bool SuspendUntil(Fiber &self, const WaitFor &what) noexcept {
         // this worker may run what has run on top, but perhaps not the waiter
         if ((self.worker->filter.may & self.level.Bit()) == 0 && self.pinnedTo == kAnyWorker)
             Suspend(self, Destination::ToReady);
-        wait.shown.store(nullptr, kRelaxed);
         return true;
     }
-    wait.shown.store(nullptr, kRelaxed);
-    wait.deadline = Timers::kNever;
+    wait.deadline.store(Timers::kNever, kRelaxed);
     if (WEFT_UNLIKELY(self.IsThreadStack())) AnswerBeforeHost(*self.worker);
     if (what.deadline == Timers::kNever) return true;
     self.worker->scheduler->timers.Clear(wait.timer);
@@ -152,8 +175,8 @@ bool SuspendUntil(Fiber &self, const WaitFor &what) noexcept {
 bool WaitHere(Fiber &self, const WaitFor &what) noexcept {
     // A task that waits on this stack would keep a timed wait beyond its deadline.
     if (what.value == 0 && what.deadline == Timers::kNever && MayRunInline(self, what)) {
-        InlineFrame frame{&what.counter, nullptr, self.inlined};
-        const RunsInline runs(self, frame);
+        InlineFrame frame;
+        const RunsInline runs(self, frame, &what.counter, self.name.load(kRelaxed));
         RunInline<false>(self, frame, ~0u);
     }
     Flush(*self.worker, true);
@@ -221,6 +244,21 @@ void PointAfterWait(Fiber &self) noexcept {
 
 namespace {
 
+// Returns false at the deadline. Meanwhile the worker counts as idle (diagnose/stall.cc).
+bool ParkThread(Worker &worker, ThreadWaiter &waiter, uint64_t deadline) noexcept {
+    worker.rest.blockedOn.store(&waiter, kRelaxed);
+    worker.scheduler->idle.JoinOrder();
+    bool told, isOver;
+    do {
+        const uint64_t until = std::min(deadline, WatchForStall(*worker.scheduler));
+        told =
+            until == Timers::kNever ? (waiter.parker.Park(), true) : waiter.parker.ParkUntil(until);
+        isOver = told || until == deadline;
+    } while (!isOver);
+    worker.rest.blockedOn.store(nullptr, kRelaxed);
+    return told;
+}
+
 // Puts the thread to sleep, until the counter is reached or the deadline has come (Nothing). Others
 // take what lies in its deques.
 bool BlockThread(Worker &worker, const WaitFor &what) noexcept {
@@ -230,17 +268,18 @@ bool BlockThread(Worker &worker, const WaitFor &what) noexcept {
     if (IsReached(what.counter, what.value)) return true;
     const uint32_t index = scheduler.threadWaiters.Take();
     if (index == scheduler.threadWaiters.kNone) OutOfMemory(scheduler, 0);
-    env::Parker &parker = scheduler.threadWaiters.At(index).parker;
+    ThreadWaiter &waiter = scheduler.threadWaiters.At(index);
+    waiter.isTold.store(false, kRelaxed);
+    BeginWait(*worker.current, what);
     const Registration result =
         scheduler.counters.RegisterOther(CounterAccess::Word(what.counter), kThreadOwner | index,
                                          what.value, worker.current->level.priority, worker.index);
     bool reached = result == Registration::Satisfied;
     if (result == Registration::Waiting) {
-        reached = what.deadline == Timers::kNever ? (parker.Park(), true)
-                                                  : parker.ParkUntil(what.deadline);
+        reached = ParkThread(worker, waiter, what.deadline);
         if (!reached && !scheduler.counters.Remove(CounterAccess::Word(what.counter),
                                                    kThreadOwner | index, worker.index)) {
-            parker.Park();  // a waker has taken the record, and its Unpark is on the way
+            waiter.parker.Park();  // a waker has taken the record, and its Unpark is on the way
             reached = true;
         }
     } else if (result == Registration::OtherScheduler) {
@@ -248,6 +287,7 @@ bool BlockThread(Worker &worker, const WaitFor &what) noexcept {
     } else if (result == Registration::NoRecord) {
         OutOfMemory(scheduler, 0);
     }
+    worker.current->wait.counter.store(nullptr, kRelaxed);
     scheduler.threadWaiters.GiveBack(index);
     return reached;
 }
@@ -255,8 +295,8 @@ bool BlockThread(Worker &worker, const WaitFor &what) noexcept {
 }  // namespace
 
 void RunOnTop(Fiber &self, const Work &work) noexcept {
-    InlineFrame frame{work.entry.TheCounter(), work.entry.What().name, self.inlined};
-    const RunsInline runs(self, frame);
+    InlineFrame frame;
+    const RunsInline runs(self, frame, work.entry.TheCounter(), work.entry.What().name);
     const uint32_t pinnedTo = self.pinnedTo;
     const Priority own = self.own;
     const Level level = self.level;
@@ -319,8 +359,8 @@ void SubmitAndWait(Worker &worker, uint32_t count, const Task *tasks,
         Enqueue(scheduler, &worker, count - 1, tasks + 1, of, level, kAnyWorker);
     uint32_t ran = 1;
     {
-        InlineFrame frame{&counter, options.name, self.inlined};
-        const RunsInline runs(self, frame);
+        InlineFrame frame;
+        const RunsInline runs(self, frame, &counter, options.name);
         CallTask(self, tasks[0]);
         AddTo(self.worker->figures.inlineRuns, 1, kRelaxed);
         ran += RunInline<true>(self, frame, count - 1);

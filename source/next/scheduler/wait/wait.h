@@ -19,6 +19,7 @@ struct WaitFor {
     uint64_t deadline = Timers::kNever;
     ResumeOn resume = ResumeOn::AnyWorker;
     Meanwhile meanwhile = Meanwhile::AnyTask;
+    WaitKind kind = WaitKind::Counter;
 };
 
 /// Waits on the calling task's fiber. Returns false at the deadline.

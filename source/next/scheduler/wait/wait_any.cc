@@ -94,7 +94,9 @@ uint32_t WaitAny(Worker &worker, uint32_t count, Counter *const *counters,
     }
     return WaitForOne(*worker.scheduler, &self, count, counters, deadline,
                       [&](Counter &counter, uint64_t until) {
-                          Wait(*self.worker, {counter, 0, until});
+                          WaitFor what{counter, 0, until};
+                          what.kind = WaitKind::Several;
+                          Wait(*self.worker, what);
                       });
 }
 

@@ -31,7 +31,9 @@ void WaitIdleHere(Worker &worker) noexcept {
     IdleRequest request;
     request.isTask = !worker.current->IsThreadStack();
     scheduler.idleRequests.Push(&request);
-    Wait(worker, {request.counter});
+    WaitFor what{request.counter};
+    what.kind = WaitKind::Idle;
+    Wait(worker, what);
 }
 
 }  // namespace weft::internal

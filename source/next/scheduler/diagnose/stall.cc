@@ -1,0 +1,192 @@
+// Finds stalls and reports them: nothing can continue without the host, or no task can begin
+// because all fibers belong to tasks that wait. A stall is reported once a run, when it has lasted
+// for SchedulerOptions::stallMilliseconds. A shorter pause may be harmless: a thread may be about
+// to lower a counter.
+//
+// Who looks. A worker that is about to park, or blocks its thread, or polls because it has no fiber
+// or never sleeps. If all others are idle, too, it takes note of the time, and parks until the
+// stall would be old enough. Then it looks again. If any worker has run something meanwhile
+// (Progress), the time begins anew; the last one to become idle again looks again. So nobody looks
+// while a task runs, and no timer is set.
+//
+// The last one is not missed. A worker that becomes idle writes that down (i1), then goes through
+// the idle state with a read-modify-write (i2, Announce or JoinOrder), then looks at all others
+// (i3). Of two workers, the one whose i2 is later sees the other's i1 in its i3. Workers that poll
+// look again and again. Two events leave nobody who becomes idle: a thread outside submits tasks
+// that wait, or an attached thread leaves. They wake a sleeper (LetOneLook).
+//
+// Deadlines. A task that waits for a deadline will continue by itself, and may then end all other
+// waits. So while there is one, only a cycle of waits is reported, which no task of it can leave.
+#include "scheduler/diagnose/late_end.h"
+#include "scheduler/diagnose/wait_text.h"
+#include "scheduler/diagnose/watch.h"
+#include "scheduler/state/entry_gate.h"
+#include "scheduler/state/reporting.h"
+#include "scheduler/submit/wake.h"
+#include "scheduler/wait/deferred.h"
+
+#include <algorithm>
+
+namespace weft::internal {
+
+namespace {
+
+// relaxed: each of them has become idle since
+bool IsIdle(const Scheduler &scheduler, const Worker &worker) noexcept {
+    if (worker.rest.kind.load(kRelaxed) != Rest::kNone || scheduler.idle.IsAsleep(worker.index))
+        return true;
+    const ThreadWaiter *const waiter = worker.rest.blockedOn.load(kRelaxed);
+    return waiter != nullptr && !waiter->isTold.load(kRelaxed);
+}
+
+bool AnyRests(const Scheduler &scheduler, Rest::Kind kind) noexcept {
+    bool any = false;
+    for (uint32_t i = 0; i < scheduler.Slots() && !any; ++i)
+        any = scheduler.workers[i].rest.kind.load(kRelaxed) == kind;
+    return any;
+}
+
+// Returns a number that changes when a fiber runs: it then finishes a task, submits one, or is
+// suspended again.
+uint64_t Progress(const Scheduler &scheduler) noexcept {
+    uint64_t sum = scheduler.submittedOutside.load(kRelaxed);
+    const uint32_t slots = scheduler.Slots();
+    for (uint32_t i = 0; i < slots; ++i) {
+        const Worker &worker = scheduler.workers[i];
+        sum += worker.submitted.load(kRelaxed) + worker.ended.load(kRelaxed) +
+               worker.figures.suspensions.load(kRelaxed);
+    }
+    return sum;
+}
+
+bool AnyFree(const Scheduler &scheduler) noexcept {
+    return scheduler.free.Any(scheduler.Slots(), [&](uint32_t i) -> const FreeFibers::Slot & {
+        return scheduler.workers[i].spareFiber;
+    });
+}
+
+// Returns true if each fiber of the pool belongs to a task that waits, and none may continue.
+bool AllWait(const Scheduler &scheduler) noexcept {
+    bool all = true;
+    for (uint32_t i = 0; i < scheduler.fiberCount && all; ++i)
+        all = scheduler.fibers[i].wait.counter.load(kRelaxed) != nullptr;
+    return all;
+}
+
+// Returns true if something waits for a deadline that comes, apart from the end of the run.
+bool AnyDeadline(Scheduler &scheduler) noexcept {
+    bool any = false;
+    if (scheduler.timers.Next() != Timers::kNever)
+        scheduler.timers.ForEach(
+            [&](const Timer &timer) { any = any || &timer != &scheduler.lateEnd.timer; });
+    return any;
+}
+
+// `isLeft`: work is queued, and nobody takes it.
+void ReportWaiters(Scheduler &scheduler, bool isLeft, bool anyDeadline) noexcept {
+    const WaitGraph graph(scheduler, true);
+    const uint32_t count = CountBlocked(graph), deferred = CountDeferred(scheduler, false);
+    if (graph.IsComplete() && (count == 0 || (anyDeadline && !graph.HasCycle())) &&
+        (deferred == 0 || anyDeadline) && !isLeft)
+        return;
+    ReportText text(scheduler.memory, graph);
+    text.Add("all workers sleep and %u %s%s", count, count == 1 ? "fiber waits" : "fibers wait",
+             count != 0 ? ": " : "");
+    AddWaiters(text, scheduler, graph);
+    if (deferred != 0) text.Add("; tasks: %u submitted to come after a counter", deferred);
+    if (isLeft) text.Add("; tasks or fibers are queued, and no worker may run them");
+    ReportTextOnce(scheduler, ReportCode::Stalled,
+                   isLeft ? "Restrict a wait with Meanwhile only if another worker can run what it "
+                            "waits for; OwnTasks finds tasks only by their counters."
+                          : "Lower those counters, or set or unlock the objects that they belong "
+                            "to; if an external thread will do that, let it hold an ExternalWork "
+                            "(weft/external_work.h).",
+                   text.Get());
+}
+
+void ReportPoolEmpty(Scheduler &scheduler) noexcept {
+    ReportOnce(scheduler, ReportCode::OutOfSmallFibers,
+               "Raise SchedulerOptions::smallFibers: each waiting task holds a fiber.",
+               "tasks are pending, and all %u fibers wait", scheduler.fiberCount);
+}
+
+// Nothing has run for long enough. Returns false if some worker is awake and probably about to run
+// something: it looks again.
+bool Judge(Scheduler &scheduler) noexcept {
+    if (AnyRests(scheduler, Rest::kStarves)) {
+        const bool isEmpty = !AnyFree(scheduler) && AllWait(scheduler);
+        if (isEmpty) ReportPoolEmpty(scheduler);
+        return isEmpty;
+    }
+    if (WasReported(scheduler, ReportCode::Stalled)) return true;
+    const bool isQueued = AnyQueued(scheduler, false), anyDeadline = AnyDeadline(scheduler);
+    // A worker that is awake may be about to take it, if the system lets it run.
+    if (isQueued && AnyRests(scheduler, Rest::kLooks)) return false;
+    ReportWaiters(scheduler, isQueued && !anyDeadline, anyDeadline);
+    return true;
+}
+
+}  // namespace
+
+bool AllIdle(const Scheduler &scheduler) noexcept {
+    const uint32_t slots = scheduler.Slots();
+    for (uint32_t i = 0; i < slots; ++i) {
+        if (!IsIdle(scheduler, scheduler.workers[i])) return false;
+    }
+    return true;
+}
+
+bool IsFree(const Scheduler &scheduler, uint32_t fiber) noexcept {
+    bool isFree = scheduler.free.Has(fiber);
+    for (uint32_t i = 0; i < scheduler.Slots() && !isFree; ++i)
+        isFree = scheduler.workers[i].spareFiber.load(kRelaxed) == fiber;
+    return isFree;
+}
+
+bool AnyQueued(const Scheduler &scheduler, bool ofAbsent) noexcept {
+    bool any = !scheduler.injector.IsEmpty();
+    const uint32_t slots = scheduler.Slots();
+    for (uint32_t i = 0; i < slots && !any; ++i) {
+        const Worker &worker = scheduler.workers[i];
+        any =
+            (ofAbsent || worker.rest.kind.load(kRelaxed) != Rest::kAway) && !worker.inbox.IsEmpty();
+        for (const auto &queue : worker.queue)
+            any = any || (queue.IsAcquired() && queue.Size() != 0);
+    }
+    return any;
+}
+
+void LetOneLook(Scheduler &scheduler) noexcept {
+    const uint64_t lasts = uint64_t{scheduler.options.stallMilliseconds} * 1'000'000;
+    if (AllIdle(scheduler) && scheduler.keeperUntil.load(kSeqCst) > env::Now() + lasts)
+        WakeOne(scheduler, nullptr, kAnyKeeper);
+}
+
+uint64_t WatchForStall(Scheduler &scheduler, uint64_t lookedSince) noexcept {
+    if (!AllIdle(scheduler)) return Timers::kNever;
+    ReportIfLate(scheduler);
+    if (PendingTasks(scheduler) == 0 && scheduler.attached.IsZero()) return Timers::kNever;
+    StallWatch &watch = scheduler.stall;
+    const uint64_t lasts = uint64_t{scheduler.options.stallMilliseconds} * 1'000'000;
+    // acquire: this thread sees what the external work did before it ended
+    const bool isOutside = EntryGate::StateOf(*scheduler.taskScheduler).outside.load(kAcquire) != 0;
+    {
+        const SpinLock::Held held(watch.lock);
+        const uint64_t now = env::Now(), progress = Progress(scheduler);
+        if (watch.progress != progress || isOutside) {
+            watch.progress = progress;
+            watch.since = now;
+            watch.isJudged = false;
+        }
+        if (watch.isJudged) return Timers::kNever;
+        if (now - watch.since < lasts || lookedSince < watch.since) return watch.since + lasts;
+        watch.isJudged = true;
+    }
+    if (!Judge(scheduler)) {
+        const SpinLock::Held held(watch.lock);
+        watch.isJudged = false;
+    }
+    return Timers::kNever;
+}
+
+}  // namespace weft::internal
