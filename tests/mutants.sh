@@ -16,7 +16,7 @@
 # - Patches, tests/mutants/LAYER/NAME.patch. LAYER is the folder of the first source file that the
 #   patch changes: below source/, such as scheduler/find, or below include/weft/, such as
 #   include/data for include/weft/data/x.h. Names are unique. tests/mutants/README.md says how to
-#   write a patch.
+#   write a patch. A patch of source/next/ is built with that scheduler; it needs a model.
 # - Generated ones. A statement of source/ (not of source/next/) that ends with the tag [re-check] is
 #   deleted. One that ends with [order] changes places with the next. Then some model of the
 #   simulator has to fail.
@@ -295,12 +295,20 @@ prepare() {
 }
 
 cat > "$root/Makefile" <<'MAKE'
+D := $(C)-$(P)$(N)
 FLAGS_Debug := -DWEFT_DEBUG=1
 FLAGS_Release := -DNDEBUG $(or $(O),-O2)
 FLAGS_Asan := -DWEFT_DEBUG=1 $(or $(O),-O1) -fno-omit-frame-pointer -fsanitize=address
 FLAGS_Tsan := -DWEFT_DEBUG=1 $(or $(O),-O1) -fno-omit-frame-pointer -fsanitize=thread
 FLAGS := -std=c++17 -w $(FLAGS_$(C)) -Iinclude -Isource -Itests
 UNUSED := %_windows.cpp %_pthread.cpp %_emscripten.cpp
+ifneq ($(N),)  # the scheduler of source/next/: see source/next/next.lua
+FLAGS += -iquote source/next -DWEFT_NEXT=1
+KEPT := source/trace/marks.cpp $(patsubst %,source/scheduler/api/%.cpp,no_suspend poll task_group)
+UNUSED += $(filter-out $(KEPT),$(shell find source/scheduler source/trace source/c -name '*.cpp'))
+UNUSED += source/core/counter_waiting.cpp source/core/fiber_pool.cpp
+NEXT := $(shell find source/next -name '*.cc')
+endif
 ifeq ($(P),simulator)
 FLAGS += -DWEFT_SIMULATOR=1 -include tests/simulator/env_simulator.h
 PLATFORM := env_production parker% thread_% fork_mark_% cpu_quota_% off_cpu_% signal_stack_% stack_memory_%
@@ -325,24 +333,27 @@ WRAP := -Wl,--wrap=_ZnwmSt11align_val_tRKSt9nothrow_t,--wrap=_ZdlPvSt11align_val
 endif
 LIBRARIES += -lboost_context -pthread -ldl
 # With U=1 the library is compiled as one file. That is faster if most of its files have changed.
-LIBRARY := $(filter-out $(UNUSED),$(sort $(shell find source -name '*.cpp')))
-OBJECTS := $(if $(U),$(C)-$(P)/library.o,$(LIBRARY:%.cpp=$(C)-$(P)/%.o))
-OBJECTS += $(patsubst %.cpp,$(C)-$(P)/%.o,$(filter-out $(UNUSED),$(T)))
-$(C)-$(P)/program: $(OBJECTS)
+LIBRARY := $(filter-out $(UNUSED),$(sort $(shell find source -name '*.cpp'))) $(sort $(NEXT))
+OBJECTS := $(if $(U),$(D)/library.o,$(patsubst %,$(D)/%.o,$(basename $(LIBRARY))))
+OBJECTS += $(patsubst %,$(D)/%.o,$(basename $(filter-out $(UNUSED),$(T))))
+$(D)/program: $(OBJECTS)
 	@g++ $(FLAGS_$(C)) -o $@ $(OBJECTS) $(LIBRARIES) $(WRAP)
-$(C)-$(P)/tests/main.o: FLAGS += -O0
-$(C)-$(P)/%/coroutine_models.o $(C)-$(P)/%/coroutine_test.o: FLAGS += -std=c++20
-$(C)-$(P)/library.cpp: FORCE
+$(D)/tests/main.o: FLAGS += -O0
+$(D)/%/coroutine_models.o $(D)/%/coroutine_test.o: FLAGS += -std=c++20
+$(D)/library.cpp: FORCE
 	@mkdir -p $(@D)
 	@printf '#include "%s"\n' $(LIBRARY) > $@.new
 	@cmp -s $@.new $@ || mv $@.new $@
 FORCE:
-$(C)-$(P)/library.o: $(C)-$(P)/library.cpp
+$(D)/library.o: $(D)/library.cpp
 	@ccache g++ $(FLAGS) -I. -MMD -MP -c $< -o $@
-$(C)-$(P)/%.o: %.cpp
+$(D)/%.o: %.cpp
 	@mkdir -p $(@D)
 	@ccache g++ $(FLAGS) -MMD -MP -c $< -o $@
--include $(shell find $(C)-$(P) -name '*.d' 2>/dev/null)
+$(D)/%.o: %.cc
+	@mkdir -p $(@D)
+	@ccache g++ $(FLAGS) -MMD -MP -c $< -o $@
+-include $(shell find $(D) -name '*.d' 2>/dev/null)
 MAKE
 
 # A source file that gets its old text back after a mutant is not compiled again. All its files have
@@ -352,9 +363,9 @@ export CCACHE_SLOPPINESS=include_file_mtime,include_file_ctime
 export ASAN_OPTIONS=detect_stack_use_after_return=1 TSAN_OPTIONS=halt_on_error=1
 
 build() {
-    rm -f "$work/$config-$program/program"
-    make -s -C "$work" -j"$(nproc)" C="$config" P="$program" T="$files" U="$unity" O="$optimise" \
-        "$config-$program/program" > "$work/log" 2>&1
+    rm -f "$work/$config-$program$core/program"
+    make -s -C "$work" -j"$(nproc)" C="$config" P="$program" N="$core" T="$files" U="$unity" O="$optimise" \
+        "$config-$program$core/program" > "$work/log" 2>&1
 }
 
 run() {
@@ -368,7 +379,7 @@ run() {
     esac
     # The simulator stops a schedule that does not end. It needs minutes for all models.
     [ "$program" != simulator ] || limit=7200
-    timeout --kill-after=5 "$limit" "${no_aslr[@]}" "$work/$config-$program/program" "$@" \
+    timeout --kill-after=5 "$limit" "${no_aslr[@]}" "$work/$config-$program$core/program" "$@" \
         < /dev/null > "$work/log" 2>&1
 }
 
@@ -398,8 +409,15 @@ try() {
     config=$(field config "$patch") program=$(field program "$patch") case=$(field case "$patch")
     program=${program:-unit_tests} kind=chosen
     ! sed -n 2p "$patch" | grep -q '^# Generated' || kind=generated
-    case $program in
-        simulator) files="$(echo tests/simulator/*.cpp) tests/support/pages_posix.cpp" ;;
+    core=
+    ! grep -q '^+++ b/source/next/' "$patch" || core=-next
+    case $program$core in
+        simulator)
+            files="$(echo tests/simulator/{,internals/}*.cpp) tests/support/pages_posix.cpp"
+            ;;
+        simulator-next)
+            files="$(echo tests/simulator/*.cpp tests/simulator/next/*.cc) tests/support/pages_posix.cpp"
+            ;;
         faults)
             files=$(echo tests/faults/*.cpp tests/support/{report_log,scheduler_run,threads}.cpp)
             ;;
@@ -413,11 +431,11 @@ try() {
     # A program has a few mutants in a sample. It spends most of the time in the compiler.
     unity='' optimise=''
     [ -n "$mode" ] || unity=1 optimise=-O0
-    ! grep -q '^+++ .*\.h$' "$patch" || unity=1
+    [ -n "$core" ] || ! grep -q '^+++ .*\.h$' "$patch" || unity=1
 
     # Without the patch the test has to pass. Patches with the same test share this run. A generated
     # mutant has no test of its own: see passes_without.
-    key=$(echo "$config $program $files $case" | md5sum | cut -c1-32)
+    key=$(echo "$config $program$core $files $case" | md5sum | cut -c1-32)
     if [ ! -e "$root/ok-$key" ] && [ "$kind" != generated ]; then
         if ! build || ! run; then
             tail -n 20 "$work/log"

@@ -108,16 +108,20 @@ int main(int argc, char **argv) {
     app.add_flag("--list", list, "print the names of the models");
     CLI11_PARSE(app, argc, argv);
     Totals totals;
-    for (const auto models :
-         {simulator::ContainerModels, simulator::CounterModels,   simulator::SchedulerModels,
-          simulator::FairModels,      simulator::WaitModels,      simulator::OwnModels,
-          simulator::LargeModels,     simulator::EmbedModels,     simulator::GroupModels,
-          simulator::IdleModels,      simulator::MeetModels,      simulator::BlockingModels,
-          simulator::FrameModels,     simulator::FrameViewModels, simulator::CrowdModels,
-          simulator::TimeModels,      simulator::PollModels,      simulator::IoModels,
-          simulator::CoroutineModels, simulator::LoopModels,      simulator::FlowModels,
-          simulator::GraphModels,     simulator::DataModels,      simulator::ResultModels,
-          simulator::SyncLockModels,  simulator::SyncModels,      simulator::PostModels}) {
+    for (const auto models : {
+             simulator::ContainerModels, simulator::CounterModels,   simulator::SchedulerModels,
+             simulator::FairModels,      simulator::WaitModels,      simulator::OwnModels,
+             simulator::LargeModels,     simulator::EmbedModels,     simulator::GroupModels,
+             simulator::IdleModels,      simulator::MeetModels,      simulator::BlockingModels,
+             simulator::FrameModels,     simulator::FrameViewModels, simulator::CrowdModels,
+             simulator::TimeModels,      simulator::PollModels,      simulator::IoModels,
+             simulator::CoroutineModels, simulator::LoopModels,      simulator::FlowModels,
+             simulator::GraphModels,     simulator::DataModels,      simulator::ResultModels,
+             simulator::SyncLockModels,  simulator::SyncModels,      simulator::PostModels,
+#ifdef WEFT_NEXT
+             simulator::ProtocolModels,
+#endif
+         }) {
         for (const simulator::Model &model : models()) {
             if (untilFailure && totals.failed != 0) break;
             // Bounds of time are not checked with --weak, and mutants need a model that passes.

@@ -16,6 +16,9 @@ struct Model {
 
 std::vector<Model> ContainerModels();  ///< containers alone
 std::vector<Model> CounterModels();    ///< the counter alone
+#ifdef WEFT_NEXT
+std::vector<Model> ProtocolModels();  ///< between the parts of the scheduler of source/next/
+#endif
 std::vector<Model> SchedulerModels();  ///< the whole scheduler, basic features
 std::vector<Model> FairModels();       ///< bounds of waiting times
 std::vector<Model> WaitModels();       ///< restricted waits, child tasks

@@ -78,7 +78,9 @@ void TakeMail(Worker &worker) noexcept {
     for (Node *node = worker.inbox.TakeAll(); node != nullptr;) {
         Node *const next = node->next;
         if (node->kind == Node::Kind::Signal) {
-            worker.isSignalled.store(false, kSeqCst);  // [order] before RunsOf
+            // before RunsOf, which then sees what each thread has changed that found it set:
+            // acquire, of their exchanges
+            worker.isSignalled.exchange(false, kAcqRel);
             node = next;
             continue;
         }

@@ -1,0 +1,485 @@
+// Models of protocols between the parts of the scheduler.
+#include "simulator/fair_support.h"
+#include "simulator/models.h"
+#include "weft/deferred.h"
+#include "weft/time.h"
+
+#include <chrono>
+#include <deque>
+#include <utility>
+#include <vector>
+
+namespace simulator {
+
+namespace {
+
+using std::chrono::hours;
+using std::chrono::microseconds;
+
+// Pauses for a random time, so that other threads can get ahead.
+void Dawdle(uint32_t most) {
+    for (uint32_t turns = Random(most); turns != 0; --turns) weft::env::Pause();
+}
+
+uint32_t CountOf(const Counter &counter) {
+    return weft::internal::CounterWord{weft::internal::CounterAccess::Word(counter).Peek()}.Count();
+}
+
+// Options with so few fibers that `tasks` tasks can run or wait, with one worker.
+SchedulerOptions FewFibers(uint32_t workers, uint32_t tasks) {
+    SchedulerOptions options = Options(workers, 1, 0);
+    options.maxAttached = 1;
+    const uint32_t others = workers + options.maxAttached;  // fibers of workers that look for work
+    options.smallFibers = tasks > others ? tasks - others : 1;
+    options.onReport = OnlyThese<ReportCode::OutOfSmallFibers, ReportCode::Stalled>;
+    return options;
+}
+
+// A batch whose tasks are shared among the workers while they run. Each counts as finished after it
+// has ended, and not before: also a task that leaves the worker in the middle of a chunk, that runs
+// tasks of another batch inline, or that adds tasks to its own counter.
+void ClaimSettles() {
+    constexpr uint32_t kTasks = 36;
+    struct Shared {
+        Counter *counter, *gate;
+        uint32_t left, begun = 0, opened = 0;
+    };
+    Counters counters;
+    Shared shared{counters.New(), counters.New(1), kTasks};
+    Counter *const counter = shared.counter;
+    Observe([&shared] {
+        Check(shared.left == 0 || CountOf(*shared.counter) >= shared.left || shared.begun == 0,
+              "a task was counted as finished before it was");
+    });
+    struct Part {
+        Shared *shared;
+        uint32_t kind;
+        bool hasRun = false;
+        static void Run(TaskScheduler *scheduler, void *arg) {
+            Part &self = *static_cast<Part *>(arg);
+            Check(!std::exchange(self.hasRun, true), "a task ran twice");
+            const auto leaf = [](TaskScheduler *, void *) {};
+            switch (self.kind) {
+                case 0:
+                    scheduler->Yield();
+                    break;
+                case 1: {
+                    const Task tasks[3] = {{leaf, nullptr}, {leaf, nullptr}, {leaf, nullptr}};
+                    scheduler->AddTasksAndWait(3, tasks);
+                    break;
+                }
+                case 2: {
+                    const std::vector<Task> tasks(20, Task{leaf, nullptr});
+                    Counter inner;
+                    scheduler->AddTasks(20, tasks.data(), &inner);
+                    scheduler->WaitForCounter(&inner);
+                    break;
+                }
+                case 3:
+                    if (++self.shared->opened == 1) scheduler->DecrementCounter(self.shared->gate);
+                    break;
+                case 4:
+                    if (self.shared->opened != 0) scheduler->WaitForCounter(self.shared->gate);
+                    break;
+                case 5:
+                    scheduler->PrepareToBlock();
+                    Dawdle(100);
+                    break;
+                default:
+                    break;
+            }
+            --self.shared->left;
+        }
+    };
+    std::deque<Part> parts;
+    std::vector<Task> tasks;
+    for (uint32_t i = 0; i < kTasks; ++i)
+        tasks.push_back({Part::Run, &parts.emplace_back(Part{&shared, Random(12)})});
+    SchedulerOptions options = Options(1 + Random(3), 40, 1);
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        scheduler->AddTasks(kTasks, tasks.data(), counter);
+        shared.begun = 1;
+        if (Random(2) != 0)
+            WaitForCounterFor(*scheduler, counter, hours(1));
+        else
+            scheduler->WaitForCounter(counter);
+        Check(shared.left == 0, "a wait ended before all tasks of its counter");
+        shared.begun = 0;
+        Counters::Kill(counter);
+    });
+}
+
+// One worker submits and then does not come back to its deque. The sleepers may run different
+// levels: each is woken for the levels that it sleeps for. Otherwise the model does not end.
+void SleepLevels() {
+    Counters counters;
+    Counter *const gate = counters.New(1), *const waiters = counters.New(),
+                   *const tasks = counters.New();
+    const uint32_t high = Random(3), normal = 1 + Random(2);  // how many of each
+    const uint32_t restricted = 1 + Random(2);
+    uint32_t begun = 0;
+    uint32_t ran = 0;
+    auto leaf = [&](TaskScheduler *) { ++ran; };
+    auto highOnly = [&](TaskScheduler *scheduler) {
+        ++begun;
+        scheduler->WaitForCounter(gate, Meanwhile::HighOnly);
+    };
+    auto noLow = [&](TaskScheduler *scheduler) {
+        ++begun;
+        scheduler->WaitForCounter(gate, Meanwhile::NormalOrHigher);
+    };
+    RunMain(Options(1 + restricted + Random(2), 16, 1), [&](TaskScheduler *scheduler) {
+        scheduler->AddTask(MakeTask(noLow), waiters);
+        if (restricted == 2) scheduler->AddTask(MakeTask(highOnly), waiters);
+        while (begun != restricted) weft::env::Pause();
+        Dawdle(300);  // the workers fall asleep
+        for (uint32_t i = 0; i < high + normal; ++i)
+            scheduler->AddTask(MakeTask(leaf), tasks,
+                               Of(i < high ? Priority::High : Priority::Normal));
+        while (ran != high + normal) weft::env::Pause();
+        scheduler->DecrementCounter(gate);
+        scheduler->WaitForCounter(waiters);
+        scheduler->WaitForCounter(tasks);
+    });
+}
+
+// A worker expects to continue the fiber that it makes ready, and wakes nobody. But it picks
+// another task, which takes long. Then it must wake the other worker for the fiber.
+void QuietHandOver() {
+    Counters counters;
+    Event event;
+    uint32_t turns = 0;
+    const uint32_t before = 5 + Random(4);
+    auto longer = [&](TaskScheduler *) { Compute(1000); };
+    auto leaf = [&](TaskScheduler *scheduler) {
+        if (++turns < before) return;
+        TaskOptions here = Of(Priority::High);
+        here.worker = scheduler->CurrentWorker();  // it comes next
+        scheduler->AddTask(MakeTask(longer), nullptr, here);
+        event.Ask();
+    };
+    auto player = [&](TaskScheduler *scheduler) {
+        while (turns < before) {
+            Counter *const counter = counters.New();
+            scheduler->AddTask(MakeTask(leaf), counter);
+            // with a deadline, so that the leaf does not run inline
+            WaitForCounterFor(*scheduler, counter, hours(1));
+            if (turns < before) Counters::Kill(counter);
+        }
+        event.Begin();
+    };
+    SchedulerOptions options = FairOptions(2);
+    if (Random(2) != 0) options.idle = IdlePolicy::Balanced;
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        Counter *const counter = counters.New();
+        scheduler->AddTask(MakeTask(player), counter);
+        WaitForCounterFor(*scheduler, counter, hours(1));
+        Counters::Kill(counter);
+    });
+    CheckSoon(event.late <= 50 * kUs + kThiefRests, "a fiber waited although a worker was idle");
+}
+
+// A batch waits for two counters, which are lowered at the same time. Two threads withdraw it. It
+// is withdrawn once, or it runs. The counters may be gone when they are zero. The object is used
+// again for the next round, and a handle of the last round does nothing then.
+void WithdrawRaces() {
+    Counters counters;
+    TaskScheduler scheduler(Options(1 + Random(2), 8, 1));
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    DeferredHandle stale;
+    for (uint32_t round = 0; round < 2; ++round) {
+        Counter *const first = counters.New(1), *const second = counters.New(1),
+                       *const done = counters.New();
+        uint32_t ran = 0, withdrawn = 0;
+        auto leaf = [&](TaskScheduler *) { ++ran; };
+        const Task tasks[2] = {MakeTask(leaf), MakeTask(leaf)};
+        DeferredHandle handle;
+        const CounterTarget targets[2] = {{first}, {second}};
+        Check(AddTasksAfter(scheduler, 2, targets, 2, tasks, done, {}, &handle),
+              "AddTasksAfter failed");
+        if (round != 0) Check(!Withdraw(scheduler, stale), "a stale handle withdrew a batch");
+        auto withdraw = [&](TaskScheduler *self) {
+            withdrawn += Withdraw(*self, handle) ? 1u : 0u;
+        };
+        Counter *const both = counters.New();
+        HostThread lowers([&] { scheduler.DecrementCounter(first); });
+        lowers.Start();
+        scheduler.AddTask(MakeTask(withdraw), both);
+        if (Random(2) != 0) withdraw(&scheduler);
+        scheduler.DecrementCounter(second);
+        scheduler.WaitForCounter(done);
+        Counters::Kill(done);
+        Check(withdrawn <= 1 && ran == (withdrawn != 0 ? 0u : 2u),
+              "a batch was withdrawn twice, or it was lost, or it ran although it was withdrawn");
+        lowers.Join();
+        scheduler.WaitForCounter(both);
+        Check(!Withdraw(scheduler, handle), "a batch was withdrawn after its end");
+        Counters::Kill(first);
+        Counters::Kill(second);
+        stale = handle;
+    }
+    scheduler.Stop();
+}
+
+// A timed batch, a thread that withdraws it, and the deadline.
+void WithdrawTimed() {
+    Counters counters;
+    TaskScheduler scheduler(Options(1 + Random(2), 8, 1));
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    Counter *const done = counters.New();
+    uint32_t ran = 0, withdrawn = 0;
+    auto leaf = [&](TaskScheduler *) { ++ran; };
+    DeferredHandle handle;
+    Check(AddTaskAt(scheduler, Now() + microseconds(Random(60)), MakeTask(leaf), done, {}, &handle),
+          "AddTaskAt failed");
+    HostThread other([&] { withdrawn += Withdraw(scheduler, handle) ? 1u : 0u; });
+    other.Start();
+    Dawdle(60);
+    withdrawn += Withdraw(scheduler, handle) ? 1u : 0u;
+    other.Join();
+    scheduler.WaitForCounter(done);
+    Counters::Kill(done);
+    Check(withdrawn + ran == 1, "a timed task was lost, or ran although it was withdrawn");
+    scheduler.Stop();
+}
+
+// Three wait for any of two counters each, which overlap, some with a deadline. When a wait is
+// over, its records are off the counters: they may be destroyed.
+void AnyOverlaps() {
+    Counters counters;
+    Counter *const all[3] = {counters.New(1), counters.New(1), counters.New(1)};
+    const uint32_t kept = Random(4);  // this one is not lowered before the waits are over
+    uint32_t over = 0;
+    TaskScheduler scheduler(Options(1 + Random(2), 8, 1));
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    const auto wait = [&](TaskScheduler *self, uint32_t first) {
+        Counter *const mine[2] = {all[first], all[(first + 1) % 3]};
+        if (Random(3) == 0) {
+            const uint32_t which =
+                WaitForAnyUntil(*self, 2, mine, Now() + microseconds(Random(100)));
+            Check(which == 2 || CountOf(*mine[which]) == 0, "a wait ended for a wrong counter");
+        } else {
+            const uint32_t which = self->WaitForAny(2, mine);
+            Check(which < 2 && CountOf(*mine[which]) == 0, "a wait ended for a wrong counter");
+        }
+        ++over;
+    };
+    auto first = [&](TaskScheduler *self) { wait(self, 0); };
+    auto second = [&](TaskScheduler *self) { wait(self, 1); };
+    HostThread outside([&] { wait(&scheduler, 2); });
+    HostThread lowers([&] {
+        for (uint32_t i = 0; i < 3; ++i) {
+            if (i == kept) continue;
+            Dawdle(40);
+            scheduler.DecrementCounter(all[i]);
+        }
+    });
+    Counter *const waits = counters.New();
+    outside.Start();
+    lowers.Start();
+    scheduler.AddTask(MakeTask(first), waits);
+    scheduler.AddTask(MakeTask(second), waits);
+    scheduler.WaitForCounter(waits);
+    outside.Join();
+    lowers.Join();
+    Check(over == 3, "a wait was lost");
+    for (uint32_t i = 0; i < 3; ++i) {
+        const weft::internal::CounterWord word{weft::internal::CounterAccess::Word(*all[i]).Peek()};
+        Check(word.Head() == 0, "a record stays on a counter after the wait");
+        if (i == kept) scheduler.DecrementCounter(all[i]);
+        Counters::Kill(all[i]);
+    }
+    scheduler.Stop();
+}
+
+// Chains of tasks that wait for the next one, with half as many fibers as tasks. The task at the
+// end of a chain can begin only on a fiber that waits for it, directly or through others.
+void RescueChains() {
+    constexpr uint32_t kFibers = 4;
+    const uint32_t workers = 1 + Random(2), chains = 1 + Random(2);
+    const uint32_t length = (2 * kFibers - 2) / chains;
+    struct Link {
+        Counters *counters;
+        uint32_t left;
+        uint32_t *ended;
+        static void Run(TaskScheduler *scheduler, void *arg) {
+            Link &self = *static_cast<Link *>(arg);
+            if (self.left != 0) {
+                Link next = self;
+                --next.left;
+                Counter *const counter = self.counters->New();
+                TaskOptions options;
+                if (Random(2) != 0) options.worker = 0;  // then it does not run inline at once
+                scheduler->AddTask({Run, &next}, counter, options);
+                if (Random(3) == 0) scheduler->Yield();
+                scheduler->WaitForCounter(counter);
+                Counters::Kill(counter);
+            }
+            ++*self.ended;
+        }
+    };
+    Counters counters;
+    uint32_t ended = 0;
+    RunMain(FewFibers(workers, kFibers), [&](TaskScheduler *scheduler) {
+        Link first{&counters, length - 1, &ended};
+        Counter *const counter = counters.New();
+        for (uint32_t i = 0; i < chains; ++i) scheduler->AddTask({Link::Run, &first}, counter);
+        scheduler->WaitForCounter(counter);
+        Counters::Kill(counter);
+    });
+    Check(ended == chains * length, "a task was lost");
+}
+
+// No fiber is free for a task. Its waiter is being taken off the counter, by a rescuer or because a
+// wait ends, when the counter is lowered. The wait must end, and the task must run once.
+void RescueRaces() {
+    Counters counters;
+    uint32_t ran = 0, ended = 0;
+    Counter *const gate = counters.New(1);
+    auto leaf = [&](TaskScheduler *) { ++ran; };
+    auto holds = [&](TaskScheduler *scheduler) {  // has a fiber until the gate opens
+        WaitForCounterFor(*scheduler, gate, hours(1));
+    };
+    TaskScheduler scheduler(FewFibers(2, 4));
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    Counter *const shared = counters.New(1), *const all = counters.New();
+    auto waits = [&](TaskScheduler *self) {
+        self->AddTask(MakeTask(leaf), shared);
+        if (Random(3) == 0)
+            self->WaitForCounter(shared, Random(2));
+        else
+            self->WaitForCounter(shared);
+        ++ended;
+    };
+    scheduler.AddTask(MakeTask(holds), all);
+    scheduler.AddTask(MakeTask(holds), all);
+    for (uint32_t i = 0; i < 3; ++i) scheduler.AddTask(MakeTask(waits), all);
+    HostThread lowers([&] {
+        Dawdle(200);
+        scheduler.DecrementCounter(shared);
+        scheduler.DecrementCounter(gate);
+    });
+    lowers.Start();
+    scheduler.WaitForCounter(all);
+    lowers.Join();
+    scheduler.Stop();
+    Check(ran == 3 && ended == 3, "a task was lost");
+    Counters::Kill(shared);
+}
+
+// Two tasks block their threads with a deadline, while a thread lowers the counter. What they have
+// in their deques and what is pinned to them runs elsewhere, or after the wait.
+void BlockRaces() {
+    Counters counters;
+    Counter *const counter = counters.New(2), *const all = counters.New(),
+                   *const inner = counters.New();
+    uint32_t ran = 0, blocked = 0;
+    auto leaf = [&](TaskScheduler *) { ++ran; };
+    auto blocks = [&](TaskScheduler *scheduler) {
+        const uint32_t worker = scheduler->CurrentWorker();
+        TaskOptions here;
+        here.worker = worker;
+        scheduler->AddTask(MakeTask(leaf), inner, here);
+        scheduler->AddTask(MakeTask(leaf), inner);
+        const uint32_t target = Random(2);
+        const bool reached = WaitForCounterFor(*scheduler, counter, microseconds(Random(300)),
+                                               Meanwhile::Nothing, target);
+        Check(scheduler->CurrentWorker() == worker, "the thread changed");
+        if (reached) Check(CountOf(*counter) <= target, "a wait ended too early");
+        if (!reached) scheduler->WaitForCounter(counter, Meanwhile::Nothing, target);
+        ++blocked;
+    };
+    TaskScheduler scheduler(Options(2 + Random(2), 12, 1));
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    HostThread lowers([&] {
+        for (uint32_t i = 0; i < 2; ++i) {
+            Dawdle(100);
+            scheduler.DecrementCounter(counter);
+        }
+    });
+    lowers.Start();
+    scheduler.AddTask(MakeTask(blocks), all);
+    scheduler.AddTask(MakeTask(blocks), all);
+    scheduler.WaitForCounter(all);
+    scheduler.WaitForCounter(inner);
+    Counters::Kill(inner);
+    lowers.Join();
+    Counters::Kill(counter);
+    scheduler.Stop();
+    Check(ran == 4 && blocked == 2, "a task was lost");
+}
+
+// A thread attaches and detaches again and again, while another one pins tasks to it. A task that
+// was accepted runs on this thread, before it detaches.
+void AttachBinds() {
+    SchedulerOptions options = Options(1 + Random(2), 8, 1);
+    options.maxAttached = 1 + Random(2);
+    static uint32_t s_refused;
+    s_refused = 0;
+    options.onReport = [](const Report &report, void *) {
+        Check(report.code == ReportCode::BadOption, report.what);  // no thread is attached there
+        ++s_refused;
+    };
+    TaskScheduler scheduler(options);
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    Counters counters;
+    Counter *const pinned = counters.New();
+    uint32_t ran = 0;
+    struct Shared {
+        uint32_t *ran;
+        bool waits;
+    } shared{&ran, Random(2) != 0};
+    const Task task{[](TaskScheduler *running, void *arg) {
+                        const Shared &its = *static_cast<Shared *>(arg);
+                        const uint32_t worker = running->CurrentWorker();
+                        if (its.waits) running->Yield();
+                        Check(running->CurrentWorker() == worker, "a pinned task has moved");
+                        ++*its.ran;
+                    },
+                    &shared};
+    HostThread guest([&] {
+        for (uint32_t round = 0; round < 2; ++round) {
+            Check(scheduler.AttachThread() == Status::Ok, "AttachThread failed");
+            Counter own;
+            const auto leaf = [](TaskScheduler *, void *) {};
+            scheduler.AddTask({leaf, nullptr}, &own);
+            if (Random(2) != 0) scheduler.WaitForCounter(&own);
+            scheduler.DetachThread();
+            scheduler.WaitForCounter(&own);
+        }
+    });
+    guest.Start();
+    TaskOptions there;
+    there.worker = scheduler.WorkerCount();
+    for (uint32_t i = 0; i < 3; ++i) {
+        scheduler.AddTasks(1, &task, pinned, there);
+        Dawdle(40);
+    }
+    guest.Join();
+    scheduler.WaitForCounter(pinned);
+    scheduler.Stop();
+    Check(ran + s_refused == 3, "a task was lost, or ran twice");
+}
+
+}  // namespace
+
+std::vector<Model> ProtocolModels() {
+    return {
+        {"claim_settles", "a batch is shared while its tasks wait, yield and run others inline",
+         ClaimSettles},
+        {"sleep_levels", "sleepers that may run different levels, and a busy publisher",
+         SleepLevels},
+        {"quiet_hand_over", "a worker picks something else than the fiber that it made ready",
+         QuietHandOver, 2},
+        {"withdraw_races", "two withdraw a batch while its counters are lowered", WithdrawRaces},
+        {"withdraw_timed", "two withdraw a timed task at its deadline", WithdrawTimed},
+        {"any_overlaps", "waits for any of some counters, which overlap", AnyOverlaps},
+        {"rescue_chains", "chains of waits with half as many fibers", RescueChains},
+        {"rescue_races", "waiters are taken for a rescue while their counter is lowered",
+         RescueRaces},
+        {"block_races", "tasks block their threads with a deadline", BlockRaces},
+        {"attach_binds", "tasks are pinned to a thread that attaches and detaches", AttachBinds},
+    };
+}
+
+}  // namespace simulator
