@@ -54,11 +54,14 @@ bool WouldLeaveGroups(const Fiber &self, Level level) noexcept {
            self.worker->scheduler->lowGroups.load(kRelaxed) != 0;
 }
 
-WEFT_NOINLINE bool PopOfLevels(Worker &worker, uint32_t levels, const Counter &counter,
+WEFT_NOINLINE bool PopOfLevels(const Fiber &self, uint32_t levels, const Counter &counter,
                                Entry &entry) noexcept {
     const auto wants = [&](const Entry &next) { return next.TheCounter() == &counter; };
     for (; levels != 0; levels &= levels - 1) {
-        if (worker.queue[LowestBit(levels)].PopIf(entry, wants)) return true;
+        const uint32_t level = LowestBit(levels);
+        if (!WouldLeaveGroups(self, Level::At(level)) &&
+            self.worker->queue[level].PopIf(entry, wants))
+            return true;
     }
     return false;
 }
@@ -72,7 +75,7 @@ WEFT_FORCEINLINE bool PopOf(const Fiber &self, const Counter &counter, Entry &en
     const Level home = worker.filter.home;
     if ((ofGroup & home.Bit()) != 0 && worker.queue[home.Index()].PopIf(entry, wants)) return true;
     const uint32_t others = worker.holds & ofGroup & ~home.Bit();
-    return WEFT_UNLIKELY(others != 0) && PopOfLevels(worker, others, counter, entry);
+    return WEFT_UNLIKELY(others != 0) && PopOfLevels(self, others, counter, entry);
 }
 
 // Returns true if all tasks of the counter have finished here, and are only not counted off yet.
