@@ -69,7 +69,12 @@ Status AcquireStacks(Scheduler &scheduler) noexcept {
     return status == Status::Ok ? status : ReportNoStacks(options, status, scheduler.fiberCount);
 }
 
-constexpr uint64_t kFirstEntries = 256;
+// Returns the first capacity of a deque. Each entry has a pending task that no other entry has.
+uint64_t FirstEntries(const Scheduler &scheduler) noexcept {
+    uint64_t entries = 256;
+    while (entries < scheduler.options.pendingTasks) entries *= 2;
+    return entries;
+}
 
 // Copies the masks of CPUs, because the host's need not live until the last thread has read its.
 bool CopyMasks(Scheduler &scheduler) noexcept {
@@ -119,7 +124,8 @@ bool AcquireWorkers(Scheduler &scheduler) noexcept {
         worker.index = i;
         worker.thief.random = i * 2654435761u + 1;
         for (uint32_t levels = LevelsOf(SlotsInUse(scheduler)); levels != 0; levels &= levels - 1) {
-            if (!worker.queue[LowestBit(levels)].Acquire(kFirstEntries, 0, scheduler.memory))
+            if (!worker.queue[LowestBit(levels)].Acquire(FirstEntries(scheduler), 0,
+                                                         scheduler.memory))
                 return false;
         }
         if (scheduler.IsAttachedSlot(i)) PrepareSlot(scheduler, worker);
@@ -141,15 +147,22 @@ bool AcquireFibers(Scheduler &scheduler) noexcept {
     return scheduler.free.Acquire(scheduler.fiberCount, scheduler.memory);
 }
 
+// With SchedulerOptions::pendingTasks each pool has so many objects, and one for each worker and
+// slot.
 bool AcquirePools(Scheduler &scheduler) noexcept {
     const Memory memory = scheduler.memory;
-    const uint32_t users = scheduler.slotCount;
-    return scheduler.singles.Acquire(users, memory) && scheduler.chunks.Acquire(users, memory) &&
-           scheduler.closures.Acquire(users, memory) && scheduler.deferred.Acquire(users, memory) &&
-           scheduler.anyRecords.Acquire(users, memory) &&
-           scheduler.threadWaiters.Acquire(memory, 1) &&
+    const uint32_t users = scheduler.slotCount, tasks = scheduler.options.pendingTasks;
+    const uint32_t items = tasks != 0 ? tasks + users : 0;
+    // if more threads than kMaxItems wait, the rest of them poll
+    const uint32_t threads = std::clamp(tasks, 1u, decltype(Scheduler::threadWaiters)::kMaxItems);
+    return scheduler.singles.Acquire(users, memory, items) &&
+           scheduler.chunks.Acquire(users, memory, items) &&
+           scheduler.closures.Acquire(users, memory, items) &&
+           scheduler.deferred.Acquire(users, memory, items) &&
+           scheduler.anyRecords.Acquire(users, memory, items) &&
+           scheduler.threadWaiters.Acquire(memory, threads) &&
            scheduler.counters.Acquire(scheduler.AllFibers(), scheduler.tag.Acquire(), memory, users,
-                                      &scheduler.notices);
+                                      &scheduler.notices, items);
 }
 
 Status Acquire(Scheduler &scheduler) noexcept {
