@@ -252,57 +252,75 @@ TEST_CASE("inspect: a waiting task that runs on top of another one", "[inspect]"
     CHECK(runner.log.Text() == "");
 }
 
+// A wait may run a task of its counter on its own stack, or leave it to others. So these tests are
+// repeated until it does.
+constexpr int kMostRuns = 100;
+
 TEST_CASE("inspect: the counter of a task on top of another one", "[inspect]") {
-    test::Runner runner(test::Options(1));
-    CHECK(runner.Run([](TaskScheduler &scheduler) {
-        Counter gate(1), begun(1), children, all;
-        test::Batch child(1, [&](TaskScheduler &running, uint32_t) {
-            running.DecrementCounter(&begun);
-            running.WaitForCounter(&gate);
-        });
-        test::Batch parent(1, [&](TaskScheduler &running, uint32_t) {
-            running.AddTask(child[0], &children, test::Named("child"));
-            running.WaitForCounter(&children);  // runs the child on this stack
-        });
-        test::Batch other(
-            1, [&](TaskScheduler &running, uint32_t) { running.WaitForCounter(&children); });
-        scheduler.AddTask(parent[0], &all, test::Named("parent"));
-        scheduler.WaitForCounter(&begun);  // nothing else is to run meanwhile
-        Told told = DescribeWhen(scheduler, 1);
-        CHECK(told.byName.count("child") == 1);
-        scheduler.AddTask(other[0], &all, test::Named("other"));
-        told = DescribeWhen(scheduler, 2);
-        CHECK(told.byName["other"].cause == WaitCause::Stuck);
-        CHECK(ByTask(told.byName["other"]) == "child");
-        scheduler.DecrementCounter(&gate);
-        scheduler.WaitForCounter(&all);
-    }) == Status::Ok);
-    CHECK(runner.log.Text() == "");
+    bool isOnTop = false;
+    for (int run = 0; run < kMostRuns && !isOnTop; ++run) {
+        test::Runner runner(test::Options(1));
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            Counter gate(1), begun(1), children, all;
+            uint32_t fiber = kAnyWorker;
+            test::Batch child(1, [&](TaskScheduler &running, uint32_t) {
+                isOnTop = running.CurrentFiber() == fiber;
+                running.DecrementCounter(&begun);
+                running.WaitForCounter(&gate);
+            });
+            test::Batch parent(1, [&](TaskScheduler &running, uint32_t) {
+                fiber = running.CurrentFiber();
+                running.AddTask(child[0], &children, test::Named("child"));
+                running.WaitForCounter(&children);
+            });
+            test::Batch other(
+                1, [&](TaskScheduler &running, uint32_t) { running.WaitForCounter(&children); });
+            scheduler.AddTask(parent[0], &all, test::Named("parent"));
+            scheduler.WaitForCounter(&begun);
+            if (isOnTop) {
+                CHECK(DescribeWhen(scheduler, 1).byName.count("child") == 1);
+                scheduler.AddTask(other[0], &all, test::Named("other"));
+                Told told = DescribeWhen(scheduler, 2);
+                CHECK(told.byName["other"].cause == WaitCause::Stuck);
+                CHECK(ByTask(told.byName["other"]) == "child");
+            }
+            scheduler.DecrementCounter(&gate);
+            scheduler.WaitForCounter(&all);
+        }) == Status::Ok);
+        CHECK(runner.log.Text() == "");
+    }
+    CHECK(isOnTop);
 }
 
 TEST_CASE("inspect: a task waits for the one below it on the same stack", "[inspect]") {
-    test::Runner runner(test::Options(1));
+    bool isOnTop = false;
     Told told;
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        Counter outer(1), begun(1), inner;
-        test::Batch top(1, [&](TaskScheduler &running, uint32_t) {
-            running.DecrementCounter(&begun);
-            running.WaitForCounter(&outer, 1);
-        });
-        test::Batch below(1, [&](TaskScheduler &running, uint32_t) {
-            running.AddTask(top[0], &inner, test::Named("top"));
-            running.WaitForCounter(&inner);  // runs it on this stack
-        });
-        scheduler.AddTask(below[0], &outer, test::Named("below"));
-        scheduler.WaitForCounter(&begun);  // nothing else is to run meanwhile
-        told = DescribeWhen(scheduler, 1);
-        scheduler.DecrementCounter(&outer);
-        scheduler.WaitForCounter(&outer);
-    }) == Status::Ok);
+    for (int run = 0; run < kMostRuns && !isOnTop; ++run) {
+        test::Runner runner(test::Options(1));
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            Counter outer(1), begun(1), inner;
+            uint32_t fiber = kAnyWorker;
+            test::Batch top(1, [&](TaskScheduler &running, uint32_t) {
+                isOnTop = running.CurrentFiber() == fiber;
+                running.DecrementCounter(&begun);
+                running.WaitForCounter(&outer, 1);
+            });
+            test::Batch below(1, [&](TaskScheduler &running, uint32_t) {
+                fiber = running.CurrentFiber();
+                running.AddTask(top[0], &inner, test::Named("top"));
+                running.WaitForCounter(&inner);
+            });
+            scheduler.AddTask(below[0], &outer, test::Named("below"));
+            scheduler.WaitForCounter(&begun);
+            if (isOnTop) told = DescribeWhen(scheduler, 1);
+            scheduler.DecrementCounter(&outer);
+            scheduler.WaitForCounter(&outer);
+        }) == Status::Ok);
+        CHECK(runner.log.Text() == "");
+    }
     REQUIRE(told.byName.count("top") == 1);
     CHECK(told.byName.at("top").cause == WaitCause::Cycle);
     CHECK(told.byName.at("top").byFiber == told.byName.at("top").fiber);
-    CHECK(runner.log.Text() == "");
 }
 
 TEST_CASE("inspect: external threads, attached threads, and queued tasks", "[inspect]") {
