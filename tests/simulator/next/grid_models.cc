@@ -76,18 +76,18 @@ public:
           m_priority(static_cast<Priority>(Random(3))),
           m_length(kLengths[Random(3)]),
           m_workers(1 + Random(2)),
+          m_loops((1 + Random(2)) * m_workers),
           m_scheduler(OptionsOf(m_workers + (m_comes == ToOtherLane ? 1 : 0))) {}
 
     void Run() {
         Check(m_scheduler.Start() == Status::Ok, "Start failed");
         if (m_comes == ByLock) m_lock.lock();
         Prepare();
-        for (uint32_t i = (1 + Random(2)) * m_workers; i != 0; --i)
-            m_scheduler.AddTask({Occupy, this}, &m_all);
+        for (uint32_t i = 0; i < m_loops; ++i) m_scheduler.AddTask({Occupy, this}, &m_all);
         Compute(3000);
         Arrive();
         const uint64_t bound = Bound();
-        while (!m_event.over && weft::env::Now() < m_event.asked + bound) Compute(20);
+        while (!m_event.over && weft::env::Now() < m_event.asked + 5 * bound) Compute(20);
         Compute(20);
         const bool isInTime = m_event.over && m_event.late <= bound;
         static char s_text[200];
@@ -96,7 +96,7 @@ public:
                       kOccupiedBy[m_occupied], m_length, m_workers,
                       kPriorityNames[static_cast<uint32_t>(m_priority)], kComesBy[m_comes],
                       m_event.over ? "" : "more than ",
-                      static_cast<unsigned long>((m_event.over ? m_event.late : bound) / kUs));
+                      static_cast<unsigned long>((m_event.over ? m_event.late : 5 * bound) / kUs));
         CheckSoon(isInTime, s_text);
         m_over = true;
         m_scheduler.WaitForCounter(&m_all);
@@ -108,12 +108,16 @@ private:
 
     static SchedulerOptions OptionsOf(uint32_t workers) { return FairOptions(workers); }
 
-    // The longest task is one of the occupying ones. Nanoseconds.
+    // The longest task is one of the occupying ones. Of equal priority, so many items may be older.
+    // Nanoseconds.
     uint64_t Bound() const {
         const uint64_t length = m_length * kUs, steps = 20 * kUs;
         if (m_priority == Priority::High) return 2 * length + 100 * kUs + steps;
-        if (m_priority == Priority::Normal) return 10'000 * kUs + length + steps;
-        return 100'000 * kUs + 2 * length + steps;
+        if (m_priority == Priority::Low) return 100'000 * kUs + 2 * length + steps;
+        const uint32_t ofEach = m_occupied == ByBatches                          ? 100
+                                : m_occupied == ByLoops || m_occupied == BySorts ? 16
+                                                                                 : 4;
+        return 10'000 * kUs + length + m_loops * ofEach * 2 * length + steps;
     }
     TaskOptions Its() const { return Of(m_priority); }
 
@@ -130,6 +134,11 @@ private:
     }
     static void Begins(TaskScheduler *, void *arg) { static_cast<Grid *>(arg)->m_event.Begin(); }
 
+    static void HasChildren(TaskScheduler *scheduler, void *arg) {
+        const Task tasks[2] = {{UnitTask, arg}, {UnitTask, arg}};
+        scheduler->AddChildTasks(2, tasks);
+        UnitTask(scheduler, arg);
+    }
     static void Occupy(TaskScheduler *scheduler, void *arg) {
         static_cast<Grid *>(arg)->OccupyOne(scheduler);
     }
@@ -139,13 +148,6 @@ private:
                 Unit(scheduler);
                 if (!m_over) scheduler->AddTask({Occupy, this}, &m_all);
                 return;
-            case ByChildren: {
-                Unit(scheduler);
-                const Task tasks[2] = {{UnitTask, this}, {UnitTask, this}};
-                scheduler->AddChildTasks(2, tasks);
-                if (!m_over) scheduler->AddTask({Occupy, this}, &m_all);
-                return;
-            }
             case ByHandOvers:
                 return HandOvers(scheduler);
             default:
@@ -164,6 +166,9 @@ private:
             case ByBatches:
                 scheduler->AddTasks(count, tasks.data(), &counter);
                 return scheduler->WaitForCounter(&counter);
+            case ByChildren:
+                scheduler->AddTask({HasChildren, this}, &counter);
+                return scheduler->WaitForCounter(&counter);
             case ByFusedWaits:
                 return scheduler->AddTasksAndWait(count, tasks.data());
             case ByTimedWaits:
@@ -172,14 +177,12 @@ private:
                 }
                 return;
             case ByLoops:
-                return ParallelFor(*scheduler, 0, 16, [&](uint32_t begin, uint32_t end) {
-                    for (uint32_t i = begin; i != end; ++i) Compute(m_length);
-                });
+                return ParallelFor(*scheduler, 0u, 16u, [&](uint32_t) { Compute(m_length); });
             case BySorts: {
                 std::vector<uint32_t> values(64);
                 for (uint32_t &value : values) value = Random(1000);
                 ParallelSort(*scheduler, values.begin(), values.end(), [&](uint32_t a, uint32_t b) {
-                    if (Random(32) == 0) Compute(m_length / 4);
+                    if (Random(16) == 0) Compute(m_length / 16);
                     return a < b;
                 });
                 return;
@@ -190,7 +193,7 @@ private:
                 return;
             default:
                 m_shared.lock();
-                Unit(scheduler);
+                scheduler->AddTasksAndWait(1, tasks.data());
                 return m_shared.unlock();
         }
     }
@@ -324,7 +327,7 @@ private:
     const Occupied m_occupied;
     const Comes m_comes;
     const Priority m_priority;
-    const uint32_t m_length, m_workers;
+    const uint32_t m_length, m_workers, m_loops;
     bool m_over = false, m_submits = false, m_hoards = false, m_waits = false;
     Counter m_all, m_gate{1}, m_never{1};
     Clock::time_point m_wakesAt;

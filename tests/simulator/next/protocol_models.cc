@@ -40,6 +40,9 @@ SchedulerOptions FewFibers(uint32_t workers, uint32_t tasks) {
 // tasks of another batch inline, or that adds tasks to its own counter.
 void ClaimSettles() {
     constexpr uint32_t kTasks = 36;
+    // A worker keeps a chunk only while its tasks are short, and it has run enough of them to know.
+    const bool areShort = Random(4) != 0;
+    if (areShort) CountNanoseconds();
     struct Shared {
         Counter *counter, *gate;
         uint32_t left, begun = 0, opened = 0;
@@ -96,7 +99,14 @@ void ClaimSettles() {
     for (uint32_t i = 0; i < kTasks; ++i)
         tasks.push_back({Part::Run, &parts.emplace_back(Part{&shared, Random(12)})});
     SchedulerOptions options = Options(1 + Random(3), 40, 1);
+    if (areShort) options.idle = Random(32) != 0 ? IdlePolicy::Sleep : IdlePolicy::Balanced;
+    const std::vector<Task> first(50, Task{[](TaskScheduler *, void *) {}, nullptr});
     RunMain(options, [&](TaskScheduler *scheduler) {
+        for (uint32_t i = 0; i < 3; ++i) {
+            Counter ended;
+            scheduler->AddTasks(50, first.data(), &ended);
+            scheduler->WaitForCounter(&ended);
+        }
         scheduler->AddTasks(kTasks, tasks.data(), counter);
         shared.begun = 1;
         if (Random(2) != 0)
@@ -409,8 +419,8 @@ void BlockRaces() {
     Check(ran == 4 && blocked == 2, "a task was lost");
 }
 
-// A thread attaches and detaches again and again, while another one pins tasks to it. A task that
-// was accepted runs on this thread, before it detaches.
+// A thread attaches and detaches again and again, while another one pins tasks to it, and so does a
+// task that it has submitted itself. A task that was accepted runs before the thread detaches.
 void AttachBinds() {
     SchedulerOptions options = Options(1 + Random(2), 8, 1);
     options.maxAttached = 1 + Random(2);
@@ -424,7 +434,7 @@ void AttachBinds() {
     Check(scheduler.Start() == Status::Ok, "Start failed");
     Counters counters;
     Counter *const pinned = counters.New();
-    uint32_t ran = 0;
+    uint32_t ran = 0, submitted = 3;
     struct Shared {
         uint32_t *ran;
         bool waits;
@@ -441,8 +451,13 @@ void AttachBinds() {
         for (uint32_t round = 0; round < 2; ++round) {
             Check(scheduler.AttachThread() == Status::Ok, "AttachThread failed");
             Counter own;
-            const auto leaf = [](TaskScheduler *, void *) {};
-            scheduler.AddTask({leaf, nullptr}, &own);
+            auto pins = [&](TaskScheduler *running) {
+                TaskOptions here;
+                here.worker = running->CurrentWorker();
+                ++submitted;
+                running->AddTask(task, pinned, here);
+            };
+            scheduler.AddTask(MakeTask(pins), &own);
             if (Random(2) != 0) scheduler.WaitForCounter(&own);
             scheduler.DetachThread();
             scheduler.WaitForCounter(&own);
@@ -458,7 +473,7 @@ void AttachBinds() {
     guest.Join();
     scheduler.WaitForCounter(pinned);
     scheduler.Stop();
-    Check(ran + s_refused == 3, "a task was lost, or ran twice");
+    Check(ran + s_refused == submitted, "a task was lost, or ran twice");
 }
 
 }  // namespace
@@ -466,7 +481,7 @@ void AttachBinds() {
 std::vector<Model> ProtocolModels() {
     return {
         {"claim_settles", "a batch is shared while its tasks wait, yield and run others inline",
-         ClaimSettles},
+         ClaimSettles, 4},
         {"sleep_levels", "sleepers that may run different levels, and a busy publisher",
          SleepLevels},
         {"quiet_hand_over", "a worker picks something else than the fiber that it made ready",
