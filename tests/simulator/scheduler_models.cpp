@@ -260,9 +260,23 @@ void WaitsWithoutRoom(TaskScheduler *scheduler, void *arg) {
 void RescueOnTop() {
     Counters counters;
     WaitWithoutRoom wait{counters.New(), Random(2) != 0};
+    SchedulerOptions options = Options(1, 2, 0);
+    uint32_t holders = 0;  // tasks that only hold a fiber
+#ifdef WEFT_NEXT           // there are at least four fibers
+    options.smallFibers = options.largeFibers = options.maxAttached = 1;
+    holders = 2;
+#endif
+    Counter *const gate = counters.New(1), *const held = counters.New();
+    uint32_t holding = 0;
+    auto holds = [&](TaskScheduler *scheduler) {
+        ++holding;
+        WaitForCounterFor(*scheduler, gate, std::chrono::hours(1));
+    };
     RunMain(
-        Options(1, 2, 0),
+        options,
         [&](TaskScheduler *scheduler) {
+            for (uint32_t i = 0; i < holders; ++i) scheduler->AddTask(MakeTask(holds), held);
+            while (holding != holders) scheduler->Yield();
             Counter *counter = counters.New();
             TaskOptions pinned;  // so that the task does not run inline
             pinned.worker = 0;
@@ -270,6 +284,8 @@ void RescueOnTop() {
             scheduler->WaitForCounter(counter);
             Check(wait.leaves == 2, "a wait ended before children of the task");
             Counters::Kill(counter);
+            scheduler->DecrementCounter(gate);
+            scheduler->WaitForCounter(held);
         },
         StackClass::Small);
     Check(wait.hasRun && wait.wasLate == wait.isTimed, "a task was lost");

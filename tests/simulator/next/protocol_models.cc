@@ -25,12 +25,11 @@ uint32_t CountOf(const Counter &counter) {
     return weft::internal::CounterWord{weft::internal::CounterAccess::Word(counter).Peek()}.Count();
 }
 
-// Options with so few fibers that `tasks` tasks can run or wait, with one worker.
-SchedulerOptions FewFibers(uint32_t workers, uint32_t tasks) {
-    SchedulerOptions options = Options(workers, 1, 0);
+// Options with so few fibers: at least three more than workers.
+SchedulerOptions FewFibers(uint32_t workers, uint32_t fibers) {
+    SchedulerOptions options = Options(workers, 1, 1);
     options.maxAttached = 1;
-    const uint32_t others = workers + options.maxAttached;  // fibers of workers that look for work
-    options.smallFibers = tasks > others ? tasks - others : 1;
+    options.smallFibers = fibers - 2 - workers;  // each worker and attached thread has one more
     options.onReport = OnlyThese<ReportCode::OutOfSmallFibers, ReportCode::Stalled>;
     return options;
 }
@@ -305,7 +304,7 @@ void AnyOverlaps() {
 // Chains of tasks that wait for the next one, with half as many fibers as tasks. The task at the
 // end of a chain can begin only on a fiber that waits for it, directly or through others.
 void RescueChains() {
-    constexpr uint32_t kFibers = 4;
+    constexpr uint32_t kFibers = 5;
     const uint32_t workers = 1 + Random(2), chains = 1 + Random(2);
     const uint32_t length = (2 * kFibers - 2) / chains;
     struct Link {
@@ -350,7 +349,7 @@ void RescueRaces() {
     auto holds = [&](TaskScheduler *scheduler) {  // has a fiber until the gate opens
         WaitForCounterFor(*scheduler, gate, hours(1));
     };
-    TaskScheduler scheduler(FewFibers(2, 4));
+    TaskScheduler scheduler(FewFibers(2, 5));
     Check(scheduler.Start() == Status::Ok, "Start failed");
     Counter *const shared = counters.New(1), *const all = counters.New();
     auto waits = [&](TaskScheduler *self) {
@@ -361,8 +360,7 @@ void RescueRaces() {
             self->WaitForCounter(shared);
         ++ended;
     };
-    scheduler.AddTask(MakeTask(holds), all);
-    scheduler.AddTask(MakeTask(holds), all);
+    for (uint32_t i = 0; i < 3; ++i) scheduler.AddTask(MakeTask(holds), all);
     for (uint32_t i = 0; i < 3; ++i) scheduler.AddTask(MakeTask(waits), all);
     HostThread lowers([&] {
         Dawdle(200);
