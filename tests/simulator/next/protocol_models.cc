@@ -123,7 +123,7 @@ void ClaimSettles() {
 void SleepLevels() {
     Counters counters;
     Counter *const gate = counters.New(1), *const waiters = counters.New(),
-                   *const tasks = counters.New();
+                   *const tasks = counters.New(), *const early = counters.New(1);
     const uint32_t high = Random(3), normal = 1 + Random(2);  // how many of each
     const uint32_t restricted = 1 + Random(2);
     uint32_t begun = 0;
@@ -134,12 +134,15 @@ void SleepLevels() {
         scheduler->WaitForCounter(gate, Meanwhile::HighOnly);
     };
     auto noLow = [&](TaskScheduler *scheduler) {
+        scheduler->WaitForCounter(early, Meanwhile::HighOnly);  // it sleeps for other levels first
         ++begun;
         scheduler->WaitForCounter(gate, Meanwhile::NormalOrHigher);
     };
     RunMain(Options(1 + restricted + Random(2), 16, 1), [&](TaskScheduler *scheduler) {
         scheduler->AddTask(MakeTask(noLow), waiters);
         if (restricted == 2) scheduler->AddTask(MakeTask(highOnly), waiters);
+        Dawdle(200);
+        scheduler->DecrementCounter(early);
         while (begun != restricted) weft::env::Pause();
         Dawdle(300);  // the workers fall asleep
         for (uint32_t i = 0; i < high + normal; ++i)
