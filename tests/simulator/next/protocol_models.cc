@@ -221,10 +221,10 @@ void WithdrawRaces() {
         scheduler.DecrementCounter(second);
         scheduler.WaitForCounter(done);
         Counters::Kill(done);
-        Check(withdrawn <= 1 && ran == (withdrawn != 0 ? 0u : 2u),
-              "a batch was withdrawn twice, or it was lost, or it ran although it was withdrawn");
         lowers.Join();
         scheduler.WaitForCounter(both);
+        Check(withdrawn <= 1 && ran == (withdrawn != 0 ? 0u : 2u),
+              "a batch was withdrawn twice, or it was lost, or it ran although it was withdrawn");
         Check(!Withdraw(scheduler, handle), "a batch was withdrawn after its end");
         Counters::Kill(first);
         Counters::Kill(second);
