@@ -21,26 +21,32 @@ return function(testProgram, letAllocationsFail, simulated)
     -- Puts the new scheduler in the place of the old one in the current project.
     local function replaceScheduler()
         removefiles { root .. "/source/core/counter_waiting.*", root .. "/source/core/fiber_pool.*" }
-        for _, folder in ipairs { "scheduler", "trace", "c" } do removefiles { root .. "/source/" .. folder .. "/**" } end
-        files { root .. "/source/trace/marks.cpp" }
+        removefiles { root .. "/source/scheduler/**" }
         files { root .. "/source/next/**.h", root .. "/source/next/**.cc" }
         for _, name in ipairs { "no_suspend", "poll", "task_group" } do -- they need no change
             files { root .. "/source/scheduler/api/" .. name .. ".cpp" }
         end
+        files { root .. "/source/scheduler/state/stack_sample.cpp" }
         buildoptions { first }
     end
 
     project "weft"
         replaceScheduler()
 
-    testProgram("unit_tests", table.join({ "tests/support/*.cpp" }, listed()))
-        removefiles { "tests/support/*_test*.cpp", "tests/support/*_windows.cpp", "tests/support/tracy_stand_in.cpp" }
+    testProgram("unit_tests", table.join({ "tests/support/*.cpp", "bench/trace/*.cpp",
+                                          "tests/trace/checked_timeline.cpp", "tests/trace/json.cpp",
+                                          "tests/trace/protobuf.cpp", "tests/trace/written_recording.cpp" }, listed()))
+        removefiles { "tests/support/*_test*.cpp", "tests/support/*_windows.cpp", "bench/trace/main.cpp",
+                      "bench/trace/export_html.cpp" }
+        includedirs { "bench" }
         letAllocationsFail()
         buildoptions { first }
         pchheader "support/catch.h"
         weft.use()
         filter { "configurations:Release", "files:tests/**" } -- as in premake5.lua
             buildoptions { "-O0" }
+        filter "files:bench/**"
+            flags { "NoPCH" }
         filter "files:tests/**/coroutine_test.cpp"
             flags { "NoPCH" }
             buildoptions { "-std=c++20" }

@@ -145,7 +145,7 @@ inline bool IsWorker(const Scheduler &scheduler, const TaskOptions &taskOptions,
 
 // Returns false, after a report, in a hook that must not submit. `worker`: the caller's, or null.
 inline bool MaySubmit(const Worker *worker, const char *call) noexcept {
-    if (WEFT_LIKELY(worker == nullptr || !worker->mustNotSubmit)) return true;
+    if (WEFT_LIKELY(worker == nullptr || !worker->MustNotSubmit())) return true;
     ReportMistake(worker->scheduler->options, ReportCode::InHook,
                   "Submit from another hook, or from a task.",
                   "%s was called by an onStart, onStop, fiberSwitch, park or unpark hook", call);

@@ -3,6 +3,8 @@
 
 #include "scheduler/api/by_caller.h"
 #include "scheduler/state/check_options.h"
+#include "scheduler/state/order_access.h"
+#include "scheduler/wait/wait.h"
 #include "weft/data/fiber_local.h"
 
 #include <cstdarg>
@@ -60,6 +62,16 @@ bool LowerForWaiter(TaskScheduler &taskScheduler, Counter &counter, const char *
 
 namespace {
 
+// Calls tell(scheduler, worker) if the scheduler runs. `worker`: the caller's, or null.
+template <class TellIt>
+void TellAsCaller(TaskScheduler &taskScheduler, TellIt tell) noexcept {
+    if (Worker *const worker = WorkerOf(taskScheduler)) return tell(*worker->scheduler, worker);
+    if (MemoryHookCall::Current() != nullptr) return;  // the thread may be inside the gate
+    EntryGate::Visit visit(taskScheduler);
+    if (Scheduler *const running = visit.ComeIn()) tell(*running, static_cast<Worker *>(nullptr));
+    visit.GoOut();
+}
+
 // Another task has locked it.
 void ForgetHolder(Scheduler &scheduler, const void *lock) noexcept {
     for (uint32_t i = 0; i < scheduler.AllFibers(); ++i) {
@@ -78,17 +90,39 @@ void NoteLockOf(const Worker &worker, LockStep step, const void *lock) noexcept 
 
 }  // namespace
 
-void NoteLock(TaskScheduler &scheduler, LockStep step, const void *lock) noexcept {
-    if (const Worker *const worker = WorkerOf(scheduler)) {
-        if (worker->scheduler->options.lockHolders) NoteLockOf(*worker, step, lock);
-        return;
-    }
-    // in a memory hook the thread may be inside the gate
-    if (step != LockStep::Unlocks || MemoryHookCall::Current() != nullptr) return;
-    EntryGate::Visit visit(scheduler);
-    Scheduler *const running = visit.ComeIn();
-    if (running != nullptr && running->options.lockHolders) ForgetHolder(*running, lock);
-    visit.GoOut();
+void EmitFrom(TaskScheduler &taskScheduler, TraceKind kind, TraceEvent event) noexcept {
+    const SchedulerOptions &options = EntryGate::OptionsOf(taskScheduler);
+    if (WEFT_LIKELY(options.trace.event == nullptr && options.recorder == nullptr)) return;
+    event.other = kAnyWorker;
+    TellAsCaller(taskScheduler, [&](Scheduler &scheduler, Worker *worker) {
+        if (IsTraced(scheduler)) EmitEvent(scheduler, worker, kind, event);
+    });
+}
+
+void NoteLock(TaskScheduler &taskScheduler, LockStep step, const void *lock) noexcept {
+    const TraceKind kind = step == LockStep::Locks     ? TraceKind::Lock
+                           : step == LockStep::Unlocks ? TraceKind::Unlock
+                                                       : TraceKind::LockWait;
+    TellAsCaller(taskScheduler, [&](Scheduler &scheduler, Worker *worker) {
+        if (!scheduler.options.lockHolders) return;
+        if (worker != nullptr)
+            NoteLockOf(*worker, step, lock);
+        else if (step == LockStep::Unlocks)
+            ForgetHolder(scheduler, lock);
+        if (!IsTraced(scheduler)) return;
+        TraceEvent event{};
+        event.other = kAnyWorker;
+        event.lock = step != LockStep::GivesUp ? lock : nullptr;
+        if (worker != nullptr) event.task = worker->current->name.load(kRelaxed);
+        EmitEvent(scheduler, worker, kind, event);
+    });
+}
+
+void LetOthersRun(const TaskScheduler &scheduler) noexcept {
+    Worker *const worker = WorkerOf(scheduler);
+    if (worker != nullptr && IsOrdered(*worker->scheduler) && !worker->inHook &&
+        worker->noSuspend == nullptr)
+        PointAfterWait(*worker->current);
 }
 
 Recorder *RecorderOf(const TaskScheduler &scheduler) noexcept {

@@ -6,6 +6,8 @@
 #include "scheduler/api/api_checks.h"
 #include "scheduler/policy/next_work.h"
 #include "scheduler/state/held_locks.h"
+#include "scheduler/state/order.h"
+#include "scheduler/state/trace.h"
 #include "scheduler/submit/finish.h"
 #include "scheduler/submit/submit.h"
 
@@ -70,9 +72,8 @@ public:
     explicit PiecewiseTask(const TaskScheduler &scheduler) noexcept
         : m_fiber(WorkerOf(scheduler)->current), m_level(m_fiber->level) {}
 
-    /// Returns true if each piece must be a task of its own, so that the trace shows it. There is
-    /// no tracing yet.
-    bool IsTraced() const noexcept { return false; }
+    /// Returns true if each piece must be a task of its own, so that the trace shows it.
+    bool IsTraced() const noexcept { return internal::IsTraced(*m_fiber->worker->scheduler); }
     /// A piece begins. `name`: for reports, as TaskOptions::name.
     void Begin(const char *name) noexcept {
         m_fiber->name.store(name, kRelaxed);
@@ -110,12 +111,15 @@ bool IsTaskOf(const TaskScheduler &scheduler) noexcept;
 /// kind.
 bool CallerMayWait(const TaskScheduler &scheduler, const char *call) noexcept;
 
-/// Tells an event of the calling worker or external thread. There is no tracing yet.
-inline void EmitFrom(TaskScheduler &, TraceKind, const TraceEvent &) noexcept {}
+/// Tells an event of the calling worker or external thread.
+void EmitFrom(TaskScheduler &scheduler, TraceKind kind, TraceEvent event) noexcept;
 
-/// A point in a call that may wait, at which other tasks could run if it did. There are no drawn
-/// orders yet.
-inline void SchedulingPoint(const TaskScheduler &) noexcept {}
+/// A point in a call that may wait, at which other tasks could run if it did. With an order, draws
+/// whether they do.
+void LetOthersRun(const TaskScheduler &scheduler) noexcept;
+inline void SchedulingPoint(const TaskScheduler &scheduler) noexcept {
+    if (WEFT_UNLIKELY(AnyOrdered())) LetOthersRun(scheduler);
+}
 
 /// What a task or thread does with a lock.
 enum class LockStep : uint8_t {
@@ -124,7 +128,7 @@ enum class LockStep : uint8_t {
     Locks,    ///< It has the lock now.
     Unlocks   ///< It is about to unlock it. It may be that another task has locked it.
 };
-/// Notes it for reports, if the scheduler remembers the holders of locks.
+/// Notes it for traces, and for reports if the scheduler remembers the holders of locks.
 void NoteLock(TaskScheduler &scheduler, LockStep step, const void *lock) noexcept;
 
 /// Returns SchedulerOptions::recorder, or null.

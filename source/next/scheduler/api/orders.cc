@@ -1,8 +1,8 @@
-// What ExploreOrders needs (weft/testing/explore_orders.h). There are no drawn orders yet: the
-// tasks run in the usual order.
+// Implements weft/testing/explore_orders.h.
 #include "weft/testing/explore_orders.h"
 
 #include "scheduler/api/api_checks.h"
+#include "scheduler/policy/ordered.h"
 #include "scheduler/submit/submit.h"
 #include "scheduler/wait/wait.h"
 #include "scheduler/wait/wait_idle.h"
@@ -11,17 +11,24 @@ namespace weft {
 
 using namespace internal;
 
-bool internal::RunOrdered(TaskScheduler &taskScheduler, const Task &main, bool,
+// If the run is given up (policy/ordered.h), this thread continues here, although its wait is not
+// over. The tasks that are left never run again. Stop deletes their stacks, so nothing here may
+// refer to them: the wait record is off the counter already.
+bool internal::RunOrdered(TaskScheduler &taskScheduler, const Task &main, bool reports,
                           uint64_t &choices) noexcept {
     Worker *const worker = CallingWorker(taskScheduler, "RunOrdered");
     if (worker == nullptr) return false;
+    Order &order = *worker->scheduler->order;
+    order.tells = reports;
+    order.host = worker->current;
     Counter done;
     Submit(*worker->scheduler, worker, 1, &main, &done,
            {Priority::Normal, StackClass::Large, kAnyWorker, "test"});
     Wait(*worker, {done});
-    WaitIdleHere(*worker);
-    choices = 0;
-    return true;
+    if (!order.isGivenUp) WaitIdleHere(*worker);
+    order.host = nullptr;
+    choices = order.choices;
+    return !order.isGivenUp;
 }
 
 }  // namespace weft

@@ -6,6 +6,7 @@
 #include "scheduler/state/check_options.h"
 #include "scheduler/state/group_of_tasks.h"
 #include "scheduler/state/groups.h"
+#include "scheduler/state/trace.h"
 #include "scheduler/submit/claim.h"
 #include "scheduler/submit/ready.h"
 #include "scheduler/submit/submit.h"
@@ -23,7 +24,7 @@ void TaskScheduler::AddTask(Task task, Counter *counter, const TaskOptions &opti
     const bool plain = task.function != nullptr && options.worker == kAnyWorker &&
                        options.groups == 0 && options.taskGroup == nullptr &&
                        options.priority <= Priority::Low && options.stack <= StackClass::Large;
-    if (WEFT_LIKELY(worker != nullptr && plain && !worker->mustNotSubmit)) {
+    if (WEFT_LIKELY(worker != nullptr && plain && worker->submitBits == 0)) {
         SubmitOne(*worker, task, counter, options);
     } else {
         AddTasks(1, &task, counter, options);
@@ -146,10 +147,13 @@ bool TaskScheduler::IncrementCounter(Counter *counter, uint32_t n) noexcept {
         *this, "IncrementCounter",
         [&](Worker *worker) {
             Flush(*worker);
+            Emit(*worker->scheduler, worker, TraceKind::Increment, counter, n);
             return RaiseNow(*worker->scheduler, *counter, n);
         },
         [&](ExternalCall &call) {
-            return call.running != nullptr && RaiseNow(*call.running, *counter, n);
+            if (call.running == nullptr) return false;
+            Emit(*call.running, nullptr, TraceKind::Increment, counter, n);
+            return RaiseNow(*call.running, *counter, n);
         });
 }
 
@@ -159,10 +163,13 @@ void TaskScheduler::DecrementCounter(Counter *counter, uint32_t n) noexcept {
         *this, "DecrementCounter",
         [&](Worker *worker) {
             Flush(*worker);
+            Emit(*worker->scheduler, worker, TraceKind::Decrement, counter, n);
             return Lower(*worker->scheduler, worker, *counter, n);
         },
         [&](ExternalCall &call) {
-            return call.running != nullptr && Lower(*call.running, nullptr, *counter, n);
+            if (call.running == nullptr) return false;
+            Emit(*call.running, nullptr, TraceKind::Decrement, counter, n);
+            return Lower(*call.running, nullptr, *counter, n);
         });
 }
 
@@ -251,8 +258,10 @@ uint32_t TaskScheduler::CurrentFiber() const noexcept {
     return worker != nullptr ? worker->current->index : kAnyWorker;
 }
 
-// Tasks have numbers only if they are traced. There is no tracing yet.
-uint64_t TaskScheduler::CurrentTask() const noexcept { return 0; }
+uint64_t TaskScheduler::CurrentTask() const noexcept {
+    const Worker *worker = WorkerThatAsks(*this);
+    return worker != nullptr ? TaskOn(*worker->scheduler, *worker->current) : 0;
+}
 
 uint32_t TaskScheduler::WorkerCount() const noexcept {
     return Query(*this, [&](const Scheduler *running) {

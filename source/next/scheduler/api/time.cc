@@ -6,6 +6,7 @@
 
 #include "scheduler/api/by_caller.h"
 #include "scheduler/api/internal_api.h"
+#include "scheduler/state/order_access.h"
 #include "scheduler/wait/deferred.h"
 #include "scheduler/wait/external.h"
 #include "scheduler/wait/wait.h"
@@ -18,8 +19,13 @@ namespace weft {
 using namespace internal;
 
 Clock::time_point Now() noexcept {
+    uint64_t now = env::Now();
+    if (WEFT_UNLIKELY(AnyOrdered())) {
+        const Worker *worker = internal::CurrentWorker();
+        if (worker != nullptr) now = TimeOf(*worker->scheduler);
+    }
     return Clock::time_point(
-        std::chrono::duration_cast<Clock::duration>(std::chrono::nanoseconds(env::Now())));
+        std::chrono::duration_cast<Clock::duration>(std::chrono::nanoseconds(now)));
 }
 
 bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter, Clock::time_point deadline,
@@ -173,7 +179,7 @@ bool internal::ContinueAfterOrAt(TaskScheduler &scheduler, TimedWait &wait,
     if (worker == nullptr || !MaySubmit(worker, "co_await")) return false;
     Flush(*worker);
     wait.isReached = IsReached(*wait.awaited, wait.value);
-    if (wait.isReached || NanosecondsOf(deadline) <= env::Now()) return false;
+    if (wait.isReached || NanosecondsOf(deadline) <= TimeOf(*worker->scheduler)) return false;
     // From here on another thread may run the task, and `wait` may be gone.
     return SubmitAfterOrAt(*worker->scheduler, *worker, {wait.awaited, wait.value},
                            NanosecondsOf(deadline),

@@ -162,6 +162,8 @@ void LetOneLook(Scheduler &scheduler) noexcept {
         WakeOne(scheduler, nullptr, kAnyKeeper);
 }
 
+void TellStall(Scheduler &scheduler) noexcept { Judge(scheduler); }
+
 uint64_t WatchForStall(Scheduler &scheduler, uint64_t lookedSince) noexcept {
     if (!AllIdle(scheduler)) return Timers::kNever;
     ReportIfLate(scheduler);

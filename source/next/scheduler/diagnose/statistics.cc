@@ -3,6 +3,9 @@
 
 #include "scheduler/api/internal_api.h"
 #include "scheduler/state/reporting.h"
+#include "weft/trace/stack_meter.h"
+
+#include <algorithm>
 
 namespace weft {
 
@@ -20,6 +23,12 @@ void Add(WorkerStatistics &sum, const Worker &worker) noexcept {
     sum.wakes += worker.figures.wakes.load(kRelaxed);
 }
 
+void AddStackUse(const StackUse &use, void *statistics) noexcept {
+    Statistics &to = *static_cast<Statistics *>(statistics);
+    size_t &most = use.stack == StackClass::Small ? to.smallStackUsed : to.largeStackUsed;
+    most = std::max(most, use.bytes);
+}
+
 }  // namespace
 
 Statistics GetStatistics(TaskScheduler &taskScheduler) noexcept {
@@ -32,6 +41,8 @@ Statistics GetStatistics(TaskScheduler &taskScheduler) noexcept {
     statistics.pendingTasks = PendingTasks(*scheduler);
     statistics.workers = scheduler->workerCount;
     statistics.attachedThreads = scheduler->attached.Value();
+    if (const StackMeter *const meter = scheduler->options.stackMeter)
+        meter->ForEach(AddStackUse, &statistics);
     return statistics;
 }
 

@@ -11,6 +11,10 @@ namespace weft::internal {
 /// worker that has no fiber for its tasks: since then it has looked at each of them.
 uint64_t WatchForStall(Scheduler &scheduler, uint64_t lookedSince = Timers::kNever) noexcept;
 
+/// Reports that nothing can ever run again, and what the tasks wait for. For a run with an order,
+/// which knows that at once.
+void TellStall(Scheduler &scheduler) noexcept;
+
 /// Call it when something was submitted that waits, without a worker that becomes idle later, or
 /// when an attached thread has left. If all workers sleep, makes one of them look.
 void LetOneLook(Scheduler &scheduler) noexcept;

@@ -8,7 +8,9 @@
 #include "scheduler/run/fiber_switch.h"
 #include "scheduler/run/idle_loop.h"
 #include "scheduler/state/entry_gate.h"
+#include "scheduler/state/order_access.h"
 #include "scheduler/state/reporting.h"
+#include "scheduler/state/trace.h"
 #include "scheduler/submit/finish.h"
 #include "scheduler/submit/wake.h"
 #include "scheduler/wait/external.h"
@@ -95,6 +97,7 @@ Status Attach(Scheduler &scheduler, bool toStop) noexcept {
     StartClock(worker);
     worker.rest.kind.store(Rest::kNone, kRelaxed);
     worker.accepts.exchange(1, kAcqRel);  // see Bind
+    Emit(scheduler, &worker, TraceKind::Attach);
     return Status::Ok;
 }
 
@@ -104,14 +107,15 @@ void Detach(Worker &worker) noexcept {
     Fiber &host = *worker.current;
     Flush(worker);
     worker.accepts.exchange(0, kAcqRel);  // see Bind
-    do {
-        Wait(worker, {worker.bound});
-        host.own = Priority::Low;
-        host.level = Level(Priority::Low);
-        while (OwnsWork(worker)) YieldFiber(worker);
-        host.own = Priority::Normal;
-        host.level = Level(Priority::Normal);
-    } while (!worker.bound.IsZero());
+    if (!IsGivenUp(*worker.scheduler)) do {
+            Wait(worker, {worker.bound});
+            host.own = Priority::Low;
+            host.level = Level(Priority::Low);
+            while (OwnsWork(worker)) YieldFiber(worker);
+            host.own = Priority::Normal;
+            host.level = Level(Priority::Normal);
+        } while (!worker.bound.IsZero());
+    Emit(*worker.scheduler, &worker, TraceKind::Detach);
     Flush(worker);
     LeaveSlot(worker);
 }

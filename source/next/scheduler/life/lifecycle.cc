@@ -13,6 +13,7 @@
 #include "scheduler/life/attach.h"
 #include "scheduler/life/worker_thread.h"
 #include "scheduler/policy/fair.h"
+#include "scheduler/policy/ordered.h"
 #include "scheduler/policy/places.h"
 #include "scheduler/run/ending.h"
 #include "scheduler/run/fiber_switch.h"
@@ -21,7 +22,9 @@
 #include "scheduler/state/check_options.h"
 #include "scheduler/state/entry_gate.h"
 #include "scheduler/state/groups.h"
+#include "scheduler/state/held_locks.h"
 #include "scheduler/state/reporting.h"
+#include "scheduler/state/trace.h"
 #include "scheduler/submit/submit.h"
 #include "scheduler/wait/external.h"
 #include "scheduler/wait/wait.h"
@@ -170,7 +173,8 @@ Status Acquire(Scheduler &scheduler) noexcept {
     if (status != Status::Ok) return status;
     const bool acquired = scheduler.idle.Acquire(scheduler.slotCount, scheduler.memory) &&
                           AcquirePools(scheduler) && AcquireWorkers(scheduler) &&
-                          AcquireFibers(scheduler);
+                          AcquireFibers(scheduler) && BeginTracing(scheduler) &&
+                          BeginOrder(scheduler);
     return acquired ? Status::Ok : ReportNoQueues(scheduler.options);
 }
 
@@ -184,6 +188,8 @@ void DeleteScheduler(Scheduler &scheduler) noexcept {
         scheduler.workers[i].thread.context.Destroy();
     // these options outlive the scheduler's own copy
     const Memory memory(EntryGate::OptionsOf(*scheduler.taskScheduler).memory);
+    EndTracing(scheduler);
+    EndOrder(scheduler);
     memory.DeleteArray(scheduler.fibers, scheduler.AllFibers());
     memory.DeleteArray(scheduler.workers, scheduler.slotCount);
     memory.DeleteArray(scheduler.masks, scheduler.maskWords);
@@ -217,6 +223,9 @@ Scheduler *NewScheduler(TaskScheduler &taskScheduler, Status &status) noexcept {
     scheduler->tuning.shortPick =
         std::max<uint64_t>(scheduler->tuning.millisecond / 10 / Fairness::kMostPicks, 1) - 1;
     scheduler->floatingPoint = FloatingPointControl();
+    // with an order, so that each lock is a scheduling point
+    if (options.order != 0) scheduler->options.lockHolders = true;
+    if (scheduler->options.lockHolders) watchedRuns.fetch_add(1, kRelaxed);
     status = Acquire(*scheduler);
     if (status == Status::Ok) {
         scheduler->tag.Publish(scheduler);
@@ -269,7 +278,15 @@ void EndFibers(Scheduler &scheduler) noexcept {
         scheduler.workers[0].destination = Destination::None;
         SwitchContext(here, fiber.context);
     };
-    for (uint32_t i = 0; i < scheduler.fiberCount; ++i) end(scheduler.fibers[i]);
+    // Of a run that is given up, only the free fibers are in their loops.
+    const auto slotOf = [&](uint32_t i) -> FreeFibers::Slot & {
+        return scheduler.workers[i].spareFiber;
+    };
+    for (uint32_t i = 0; i < scheduler.fiberCount; ++i) {
+        const uint32_t fiber =
+            IsGivenUp(scheduler) ? scheduler.free.Take(0, scheduler.slotCount, slotOf) : i;
+        if (fiber != FreeFibers::kNone) end(scheduler.fibers[fiber]);
+    }
     for (uint32_t i = scheduler.workerCount; i < scheduler.slotCount; ++i)
         end(scheduler.workers[i].thread);
     scheduler.ending = nullptr;
@@ -283,7 +300,8 @@ void JoinThreads(Scheduler &scheduler, uint32_t first) noexcept {
         for (uint32_t i = first; i < scheduler.workerCount; ++i)
             scheduler.workers[i].osThread.Join();
     EndWatchdog(scheduler);
-    WEFT_INVARIANT(scheduler, PendingTasks(scheduler) == 0, "a submitted task runs exactly once");
+    WEFT_INVARIANT(scheduler, PendingTasks(scheduler) == 0 || IsGivenUp(scheduler),
+                   "a submitted task runs exactly once");
     EndFibers(scheduler);
 }
 
@@ -354,7 +372,10 @@ Status StartScheduler(TaskScheduler &taskScheduler) noexcept {
 bool StopScheduler(TaskScheduler &taskScheduler, uint64_t withdrawsAt) noexcept {
     Scheduler &scheduler = *EntryGate::StateOf(taskScheduler).started;  // only this call ends it
     WantEnd(scheduler, nullptr, withdrawsAt);
-    if (scheduler.workerCount == 0)
+    if (IsGivenUp(scheduler)) {
+        EntryGate::Close(taskScheduler, [] { return true; });
+        scheduler.stopping.store(true, kSeqCst);
+    } else if (scheduler.workerCount == 0)
         DrainWithoutWorkers(scheduler);
     else if (scheduler.options.hostThreads)
         RunAbsentWorkers(scheduler);

@@ -79,9 +79,11 @@ void Exit(const Worker &worker) noexcept { env::SetThreadSlot(worker.outerSlot);
 void CallThreadHook(Worker &worker, void (*hook)(uint32_t, void *)) noexcept {
     if (hook == nullptr) return;
     Enter(worker);
-    worker.inHook = worker.mustNotSubmit = true;
+    worker.inHook = true;
+    worker.SetMustNotSubmit(true);
     hook(worker.index, worker.scheduler->options.threads.user);
-    worker.inHook = worker.mustNotSubmit = false;
+    worker.inHook = false;
+    worker.SetMustNotSubmit(false);
     Exit(worker);
 }
 

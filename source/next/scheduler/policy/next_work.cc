@@ -1,6 +1,7 @@
 // Implements next_work.h.
 #include "scheduler/policy/next_work.h"
 
+#include "scheduler/policy/ordered.h"
 #include "scheduler/policy/own_tasks.h"
 #include "scheduler/policy/places.h"
 #include "scheduler/submit/claim.h"
@@ -63,6 +64,8 @@ Work NextWork(Worker &worker) noexcept {
     Flush(worker, true);
     if (worker.fair.budget == 0) ReadClock(worker);
     if (WEFT_UNLIKELY(PumpGoesOn(worker))) return Found(worker, TakeNext(worker));
+    if (WEFT_UNLIKELY(worker.filter.isSpecial) && IsOrdered(*worker.scheduler))
+        return Found(worker, DrawNext(worker));
     TakeArrivals(worker);
     if (WEFT_UNLIKELY(worker.ownWaits != nullptr)) return Found(worker, PickOwn(worker));
     if (WEFT_UNLIKELY(worker.fair.isUrgent)) {
@@ -87,6 +90,7 @@ bool AttendNow(Worker &worker) noexcept {
     const uint32_t higher = own == Priority::High ? 0 : kHighLevels;
     const uint32_t same = LevelsOf(1, static_cast<uint32_t>(own) + 1);
     if (worker.handOver.isQuiet) EndQuiet(worker);
+    if (IsOrdered(scheduler)) return true;  // the callers draw
     return worker.fair.isUrgent || (seen & worker.filter.may & higher) != 0 ||
            (worker.filter.pinned & same) != 0 || (seen & Notices::kInjected) != 0 ||
            !worker.inbox.LooksEmpty() ||

@@ -159,7 +159,9 @@ Work PickOwn(Worker &worker) noexcept {
     }
     if (const Work work = InAllDeques(worker, TakeAtEnd)) return work;
     const uint64_t now = env::Ticks();
-    if (now - worker.dugAt < worker.scheduler->tuning.millisecond) return {};
+    if (now - worker.dugAt < worker.scheduler->tuning.millisecond &&
+        worker.scheduler->order == nullptr)
+        return {};
     worker.dugAt = now;
     if (const Work work = DigPinned(worker)) return work;
     return InAllDeques(worker, Dig);

@@ -3,6 +3,8 @@
 
 #include "scheduler/diagnose/watch.h"
 #include "scheduler/state/groups.h"
+#include "scheduler/state/order_access.h"
+#include "scheduler/state/trace.h"
 #include "scheduler/submit/deliver.h"
 #include "scheduler/submit/ready.h"
 #include "scheduler/submit/wake.h"
@@ -14,13 +16,12 @@ namespace {
 // A flood of deadlines does not keep the worker here.
 constexpr uint32_t kMostDue = 8;
 
-// Returns true for pinned work that a wait does not keep the worker from: fibers, because their
-// tasks have begun. While a task waits with OwnTasks, only what it wants, and its own fiber.
-bool MayGoOn(const Worker &worker, Node &node) noexcept {
-    const OwnWait *const latest = worker.ownWaits;
-    if (node.kind == Node::Kind::Fiber && (latest == nullptr || latest->fiber == &node))
-        return true;
-    return ScopeThatWants(worker, Entry::Of(node)) != 0;
+// Deadlines up to this time are due.
+uint64_t DueNow(const Scheduler &scheduler) noexcept {
+    return IsOrdered(scheduler) ? scheduler.order->settled : env::Now();
+}
+bool MayBeDue(const Scheduler &scheduler) noexcept {
+    return IsOrdered(scheduler) || scheduler.timers.MayBeDue();
 }
 
 // A deadline has come before the counter did: then the record is still on the counter, and this
@@ -43,18 +44,23 @@ void TakeDueTimers(Worker &worker) noexcept {
     Node *due[kMostDue];
     uint32_t count = 0;
     while (count < kMostDue) {
-        Timer *const timer = scheduler.timers.TakeDue(env::Now(), claim);
+        Timer *const timer = scheduler.timers.TakeDue(DueNow(scheduler), claim);
         if (timer == nullptr) break;
         due[count++] = static_cast<Node *>(timer->owner);
     }
     while (count != 0) {  // the earliest one becomes the newest entry
         Node &owner = *due[--count];
-        if (owner.kind == Node::Kind::Fiber)
-            MakeReady(scheduler, &worker, static_cast<Fiber &>(owner));
-        else if (owner.kind == Node::Kind::End)
+        Emit(scheduler, &worker, TraceKind::Deadline);
+        if (owner.kind == Node::Kind::End) {
             EndIsLate(scheduler, worker);
-        else
+            continue;
+        }
+        if (owner.kind != Node::Kind::Fiber) {
             Reach(scheduler, &worker, static_cast<Deferred &>(owner), 1);
+            continue;
+        }
+        if (IsTraced(scheduler)) EmitReady(scheduler, &worker, static_cast<Fiber &>(owner));
+        MakeReady(scheduler, &worker, static_cast<Fiber &>(owner));
     }
     const auto any = [&] { return scheduler.timers.Next() != Timers::kNever; };
     if (!any()) scheduler.notices.Hide(Notices::kTimed, any);
@@ -66,11 +72,13 @@ void TakeInjected(Worker &worker) noexcept {
     NodeQueue newestFirst;
     Node *const oldest = scheduler.injector.TakeAll();
     scheduler.notices.Hide(Notices::kInjected, [&] { return !scheduler.injector.IsEmpty(); });
-    for (Node *node = oldest; node != nullptr;) {
+    uint32_t nodes = 0;
+    for (Node *node = oldest; node != nullptr; ++nodes) {
         Node *const next = node->next;
         newestFirst.PushFront(*node);
         node = next;
     }
+    if (nodes != 0) Emit(scheduler, &worker, TraceKind::TakeInbox, nullptr, nodes);
     while (Node *const node = newestFirst.Take()) PushEntry(worker, node->level, Entry::Of(*node));
 }
 
@@ -94,6 +102,17 @@ void TakeMail(Worker &worker) noexcept {
 
 }  // namespace
 
+// Fibers go on, because their tasks have begun. While a task waits with OwnTasks, only what it
+// wants, and its own fiber.
+// Fibers go on, because their tasks have begun. While a task waits with OwnTasks, only what it
+// wants, and its own fiber.
+bool MayGoOn(const Worker &worker, Node &node) noexcept {
+    const OwnWait *const latest = worker.ownWaits;
+    if (node.kind == Node::Kind::Fiber && (latest == nullptr || latest->fiber == &node))
+        return true;
+    return ScopeThatWants(worker, Entry::Of(node)) != 0;
+}
+
 void PassOn(Worker &worker, uint32_t before) noexcept {
     for (uint32_t levels = before & ~worker.filter.may; levels != 0; levels &= levels - 1)
         Published(*worker.scheduler, &worker, Level::At(LowestBit(levels)), 2);
@@ -116,7 +135,7 @@ uint32_t ScopeThatWants(const Worker &worker, const Counter *counter, uint32_t s
 void TakeArrivals(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     const uint32_t seen = scheduler.notices.Look();
-    if ((seen & Notices::kTimed) != 0 && scheduler.timers.MayBeDue()) TakeDueTimers(worker);
+    if ((seen & Notices::kTimed) != 0 && MayBeDue(scheduler)) TakeDueTimers(worker);
     if (!worker.inbox.LooksEmpty()) TakeMail(worker);
     if ((seen & Notices::kInjected) != 0) TakeInjected(worker);
 }
@@ -174,7 +193,7 @@ bool AnyWork(const Worker &worker) noexcept {
         if (AnyOf(worker, Level::At(LowestBit(levels)))) return true;
     }
     return worker.filter.pinned != 0 || !worker.inbox.IsEmpty() || !scheduler.injector.IsEmpty() ||
-           scheduler.timers.Next() <= env::Now();
+           scheduler.timers.Next() <= DueNow(scheduler);
 }
 
 void NoteFilter(Worker &worker) noexcept {
@@ -200,7 +219,8 @@ void NoteFilter(Worker &worker) noexcept {
         }
     }
     filter.isSpecial = limit != kPriorities || filter.pinned != 0 ||
-                       (runs & filter.home.Bit()) == 0 || worker.comesNext != nullptr;
+                       (runs & filter.home.Bit()) == 0 || worker.comesNext != nullptr ||
+                       IsOrdered(*worker.scheduler);
 }
 
 }  // namespace weft::internal

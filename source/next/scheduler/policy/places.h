@@ -22,6 +22,9 @@ inline uint32_t ScopeThatWants(const Worker &worker, const Entry &entry) noexcep
     return ScopeThatWants(worker, entry.CounterOfIt(), entry.Scope());
 }
 
+/// Returns true for pinned work that a wait does not keep the worker from.
+bool MayGoOn(const Worker &worker, Node &node) noexcept;
+
 /// Moves what came from outside to where this worker looks: fibers whose deadline is due, the
 /// inbox, the injector.
 void TakeArrivals(Worker &worker) noexcept;

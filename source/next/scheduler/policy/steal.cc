@@ -1,5 +1,6 @@
 // Steals from other workers.
 #include "scheduler/policy/places.h"
+#include "scheduler/state/trace.h"
 #include "scheduler/submit/wake.h"
 
 #include <algorithm>
@@ -24,12 +25,14 @@ void NoteLoot(Worker &worker, uint64_t now) noexcept {
 }
 
 // Takes an eighth of the other entries to the own deque.
-void TakeMore(Worker &worker, WorkStealingDeque<Entry> &queue, Level level) noexcept {
+void TakeMore(Worker &worker, uint32_t victim, Level level) noexcept {
+    WorkStealingDeque<Entry> &queue = worker.scheduler->workers[victim].queue[level.Index()];
     const uint64_t most = std::min(queue.Size() / 8, kMostMore);
     Entry more[kMostMore];
     uint64_t got = 0;
     while (got < most && queue.Steal(more[got]) == StealResult::Taken) ++got;
     if (got == 0) return;
+    for (uint64_t i = 0; i < got && IsTraced(*worker.scheduler); ++i) NoteVictim(more[i], victim);
     WorkStealingDeque<Entry> &own = worker.queue[level.Index()];
     const uint32_t count = static_cast<uint32_t>(got);
     if (!own.Reserve(got)) NoRoom(worker, count);
@@ -78,7 +81,8 @@ Work Steal(Worker &worker, Level level) noexcept {
         if (result != StealResult::Taken) continue;
         NoteLoot(worker, now);
         AddTo(worker.figures.steals, 1, kRelaxed);
-        TakeMore(worker, queue, level);
+        if (IsTraced(scheduler)) NoteVictim(work.entry, victim);
+        TakeMore(worker, victim, level);
         return work;
     }
     return {};

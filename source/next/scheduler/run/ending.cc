@@ -28,6 +28,8 @@ void WantEnd(Scheduler &scheduler, Worker *worker, uint64_t withdrawsAt) noexcep
     scheduler.lateEnd.withdrawsAt = withdrawsAt;
     scheduler.closesAt.store(closesAt, kRelaxed);  // published by the next store
     scheduler.endWanted.store(true, kSeqCst);
+    // With an order, time passes as soon as nothing runs. So no task waits for a time for long.
+    if (scheduler.order != nullptr) return;
     SetEndTimer(scheduler, worker, withdrawsAt != Timers::kNever ? withdrawsAt : closesAt);
 }
 
@@ -36,7 +38,8 @@ bool EndRun(Scheduler &scheduler) noexcept {
     if (!EntryGate::Close(*scheduler.taskScheduler, [&] { return IsOver(scheduler); }))
         return false;
     scheduler.stopping.store(true, kSeqCst);  // before any worker is woken
-    WakeAll(scheduler, nullptr);
+    Worker *const caller = CurrentWorker();
+    WakeAll(scheduler, caller != nullptr && caller->scheduler == &scheduler ? caller : nullptr);
     return true;
 }
 

@@ -4,6 +4,7 @@
 #include "scheduler/policy/next_work.h"
 #include "scheduler/run/rescue.h"
 #include "scheduler/state/reporting.h"
+#include "scheduler/state/trace.h"
 #include "scheduler/submit/claim.h"
 #include "scheduler/submit/ready.h"
 #include "scheduler/submit/wake.h"
@@ -23,6 +24,7 @@ Fiber *AcquireFiber(Worker &worker) noexcept {
 
 void SwitchTo(Fiber &from, Fiber &to, Destination destination) noexcept {
     Worker &worker = *from.worker;
+    if (IsTraced(*worker.scheduler)) EmitSwitch(worker, to);
     worker.left = &from;
     worker.destination = destination;
     worker.current = &to;
@@ -48,8 +50,11 @@ void RegisterWaiter(Worker &worker, Fiber &fiber) noexcept {
     const bool waits =
         deadline == Timers::kNever ? join() : scheduler.timers.SetIf(wait.timer, deadline, join);
     if (!waits) {
-        if (result == Counters::Registration::OtherScheduler)
+        if (result == Counters::Registration::OtherScheduler) {
             ReportWrongScheduler(scheduler, "WaitForCounter", counter);
+            wait.timedOut = true;  // the wait has failed
+        }
+        if (IsTraced(scheduler)) EmitReady(scheduler, &worker, fiber);
         return MakeReady(scheduler, &worker, fiber);
     }
     if (deadline == Timers::kNever) return;

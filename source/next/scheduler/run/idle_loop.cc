@@ -4,11 +4,13 @@
 #include "scheduler/diagnose/watch.h"
 #include "scheduler/policy/fair.h"
 #include "scheduler/policy/next_work.h"
+#include "scheduler/policy/ordered.h"
 #include "scheduler/policy/places.h"
 #include "scheduler/run/ending.h"
 #include "scheduler/run/fiber_switch.h"
 #include "scheduler/run/idle_requests.h"
 #include "scheduler/run/rescue.h"
+#include "scheduler/state/trace.h"
 #include "scheduler/submit/wake.h"
 
 #include <algorithm>
@@ -59,11 +61,15 @@ bool Sleep(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     scheduler.idle.Announce(worker.index, worker.filter.may | kAnyKeeper, worker.filter.isChoosy);
     if (scheduler.stopping.load(kSeqCst) || EndRun(scheduler) ||
-        AnswerIdleRequests(scheduler, &worker) || AnyWork(worker)) {  // [re-check]
+        AnswerIdleRequests(scheduler, &worker) || AnyWork(worker) ||  // [re-check]
+        (IsOrdered(scheduler) && PassTime(worker))) {
         GetUp(worker);
         return false;
     }
-    return ParkInTime(worker);
+    Emit(scheduler, &worker, TraceKind::Park);
+    const bool wasKeeper = ParkInTime(worker);
+    Emit(scheduler, &worker, TraceKind::Unpark);
+    return wasKeeper;
 }
 
 // The worker found nothing to run, and does not sleep. Looks for a stall from time to time: `at`

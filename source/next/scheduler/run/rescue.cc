@@ -2,6 +2,7 @@
 #include "scheduler/run/rescue.h"
 
 #include "scheduler/policy/places.h"
+#include "scheduler/state/trace.h"
 #include "scheduler/submit/chunks.h"
 #include "scheduler/submit/ready.h"
 #include "scheduler/submit/wake.h"
@@ -58,10 +59,19 @@ Fiber *Climb(Worker &worker, Counter *counter, uint32_t slot) noexcept {
 
 }  // namespace
 
+namespace {
+
+void Give(Worker &worker, Fiber &fiber, const Work &work) noexcept {
+    if (IsTraced(*worker.scheduler)) EmitReady(*worker.scheduler, &worker, fiber);
+    fiber.wait.rescue = work;
+}
+
+}  // namespace
+
 // The counter counts the task, so it is alive.
 Fiber *Rescue(Worker &worker, const Work &work) noexcept {
     Fiber *const fiber = Climb(worker, work.entry.TheCounter(), work.level.slot);
-    if (fiber != nullptr) fiber->wait.rescue = work;
+    if (fiber != nullptr) Give(worker, *fiber, work);
     return fiber;
 }
 
@@ -93,7 +103,7 @@ Fiber *WithoutFiber(Fiber &self, Destination destination, const Work &work) noex
         taker = Climb(worker, isOwn ? self.counter.load(kRelaxed) : work.entry.TheCounter(),
                       work.level.slot);
     if (taker != nullptr) {
-        taker->wait.rescue = work;
+        Give(worker, *taker, work);
         return taker;
     }
     PutBehind(worker, work);

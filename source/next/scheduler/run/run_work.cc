@@ -8,6 +8,7 @@
 #include "scheduler/run/idle_loop.h"
 #include "scheduler/state/group_of_tasks.h"
 #include "scheduler/state/reporting.h"
+#include "scheduler/state/trace.h"
 #include "scheduler/submit/claim.h"
 #include "scheduler/submit/finish.h"
 #include "scheduler/submit/submit.h"
@@ -80,9 +81,9 @@ void CountPicks(Worker &worker, uint32_t picks) noexcept {
 // While the chunk is in the claim, the worker has not left this fiber. If tasks take long, the rest
 // of the chunk goes back to the deque: then it never waits for a long task. The first task counts
 // as a pick already.
-void RunChunk(Fiber &self, Chunk &chunk) noexcept {
+template <class Call>
+static WEFT_FORCEINLINE void RunTasksOf(Fiber &self, Chunk &chunk, Call call) noexcept {
     Counter *const counter = chunk.of.counter;
-    TaskGroup *const group = GroupOf(chunk.of);
     Worker *worker = self.worker;
     const Notices &notices = worker->scheduler->notices;
     BeginChunk(*worker, chunk);
@@ -98,7 +99,7 @@ void RunChunk(Fiber &self, Chunk &chunk) noexcept {
         } else if (WEFT_UNLIKELY(isLong)) {
             ReleaseClaims(*worker);
         }
-        CallTask(self, task, group);
+        call(task, next);
         worker = self.worker;
         if (WEFT_UNLIKELY(worker->claim != &chunk)) return Ran(*worker, counter, 1);
         if (WEFT_LIKELY(next < look && (notices.Look() & worker->filter.heeds) == 0 &&
@@ -113,6 +114,23 @@ void RunChunk(Fiber &self, Chunk &chunk) noexcept {
         counted = next;
         look = next + worker->fair.budget;
     }
+}
+
+static void RunTraced(Fiber &self, Chunk &chunk) noexcept {
+    const TasksOf of = chunk.of;
+    const uint32_t first = chunk.numbers.first, end = chunk.end;
+    const uint32_t stolenFrom = std::exchange(chunk.stolenFrom, kAnyWorker);
+    RunTasksOf(self, chunk, [&](const Task &task, uint32_t next) {
+        const TracedTask traced(self, task, of, first + next - 1, stolenFrom, next != end);
+        CallTask(self, task, GroupOf(of));
+    });
+    TellKeptEnd(*self.worker);
+}
+
+void RunChunk(Fiber &self, Chunk &chunk) noexcept {
+    if (WEFT_UNLIKELY(chunk.numbers.areTraced)) return RunTraced(self, chunk);
+    TaskGroup *const group = GroupOf(chunk.of);
+    RunTasksOf(self, chunk, [&](const Task &task, uint32_t) { CallTask(self, task, group); });
 }
 
 void RunEntry(Fiber &self, const Entry &entry) noexcept {

@@ -3,6 +3,7 @@
 
 #include "platform/compiler.h"
 #include "scheduler/state/group_of_tasks.h"
+#include "scheduler/state/reporting.h"
 #include "scheduler/state/scheduler.h"
 
 namespace weft::internal {
@@ -31,6 +32,9 @@ WEFT_FORCEINLINE void CallTask(const Fiber &self, const Task &task,
 #else
     CallOrSkip(self, task, group);
 #endif
+    // The task has forked, and this is the child process. No other worker exists here, and the
+    // tasks here are the parent's to run.
+    if (WEFT_UNLIKELY(*self.worker->home == nullptr)) EndForkedTask(*self.worker->scheduler);
 }
 
 /// Runs a task, or tasks of a chunk, on this fiber. They count as finished then. The rest of the

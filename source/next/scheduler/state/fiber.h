@@ -79,6 +79,8 @@ public:
     }
     /// Returns true for a thread's own stack, which has no known bottom.
     bool IsThreadStack() const noexcept { return m_bottom == nullptr; }
+    /// Returns the lowest byte of the stack; null for a thread's own stack.
+    char *Bottom() const noexcept { return m_bottom; }
     /// Returns true if a task has room below the calling frame. The caller must run on this fiber.
     bool HasRoom() const noexcept { return static_cast<char *>(WEFT_FRAME_ADDRESS()) >= m_roomEnd; }
 

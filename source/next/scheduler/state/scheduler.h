@@ -26,6 +26,10 @@
 
 namespace weft::internal {
 
+struct Scheduler;
+struct Tracing;
+struct Order;
+
 /// Where a closure lies until its task has run it.
 struct alignas(64) ClosureBlock {
     unsigned char room[kClosureBytes];  // the first member: the task's argument is its address
@@ -35,9 +39,16 @@ struct alignas(64) ClosureBlock {
 static_assert(sizeof(ClosureBlock) == 64 && alignof(ClosureBlock) >= kClosureAlignment,
               "each block must be one cache line");
 
+/// A wait of a task of another scheduler, on its stack: it is over when `told` is zero.
+struct OtherTask {
+    Scheduler *scheduler;
+    Counter told{1};
+};
+
 /// Where a thread sleeps while it waits for a counter.
 struct ThreadWaiter {
     env::Parker parker;
+    OtherTask *task = nullptr;        // a task waits in place of a thread
     env::Atomic<bool> isTold{false};  // the wait is over, and the Unpark follows
     // For reports: what an external thread waits for; null if none does.
     std::atomic<const Counter *> waitsFor{nullptr};
@@ -127,6 +138,8 @@ struct Scheduler {
     env::Atomic<uint64_t> keeperUntil{Timers::kNever};
 
     alignas(kLineBytes) Notices notices;
+    Tracing *tracing = nullptr;  // null: nothing is traced (state/trace.h)
+    Order *order = nullptr;      // null: the usual order (policy/ordered.h)
     // Workers read the next members between tasks. They are seldom written.
     env::Atomic<uint32_t> slotsInUse{0};  // the largest number so far
     env::Atomic<uint32_t> lowGroups{0};   // see SchedulerOptions

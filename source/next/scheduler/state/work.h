@@ -31,6 +31,12 @@ struct TasksOf {
     uint16_t scope = 0;    // of a wait with OwnTasks, see policy/own_tasks.h
 };
 
+/// The numbers of the tasks of a chunk, if they are traced (state/trace.h).
+struct TaskNumbers {
+    uint32_t first = 0;  // the lower half of the number of task 0; the others follow
+    bool areTraced = false;
+};
+
 /// One or more tasks of one submission, queued as one item. One thread at a time owns a
 /// chunk. The tasks lie right behind this object.
 struct Chunk : Node {
@@ -42,6 +48,9 @@ struct Chunk : Node {
     uint8_t begin = 0, end = 0;  // the tasks that have not begun
     uint8_t settled = 0;         // the tasks before it are counted as finished (submit/claim.h)
     uint32_t index = 0;          // in its pool
+    // Only if the tasks are traced.
+    TaskNumbers numbers;
+    uint32_t stolenFrom = kAnyWorker;
     TasksOf of;
     Chunk *outer = nullptr;  // in a claim: the chunk that its worker runs further out
 };

@@ -105,6 +105,10 @@ struct Figures {
     env::Atomic<uint64_t> inlineRuns{0}, suspensions{0}, steals{0}, sleeps{0}, wakes{0};
 };
 
+/// Bits of Worker::submitBits.
+inline constexpr uint8_t kMustNotSubmit = 1;  // a hook runs where it may be between two tasks
+inline constexpr uint8_t kWatched = 2;        // the run is traced, or has an order
+
 /// What the thread of a worker does that neither runs something nor is asleep. So the checks for
 /// stalls know whether it may yet do something. Written by the owner; relaxed.
 struct Rest {
@@ -145,7 +149,7 @@ struct alignas(kLineBytes) Worker {
     NodeQueue pinned[kPriorities];
     uint64_t floatingPoint = 0;  // the thread's control words, with which tasks begin
     bool leaves = false;         // without work it leaves its thread, see life/worker_thread.h
-    bool mustNotSubmit = false;  // a hook runs where the worker may be between two tasks
+    uint8_t submitBits = 0;      // kMustNotSubmit, kWatched; 0: AddTask needs no more checks
     bool inHook = false;         // a hook or onReport runs: it must not wait
     const NoSuspend *noSuspend = nullptr;  // the innermost scope of the running task, or null
     void *outerSlot = nullptr;             // what env::ThreadSlot() was before
@@ -175,6 +179,11 @@ struct alignas(kLineBytes) Worker {
     env::Atomic<uint32_t> accepts{0};  // not 0: tasks may be pinned to this worker
     // Pinned tasks that have not finished, and waits that must end on this worker.
     Counter bound;
+
+    bool MustNotSubmit() const noexcept { return (submitBits & kMustNotSubmit) != 0; }
+    void SetMustNotSubmit(bool mustNot) noexcept {
+        submitBits = static_cast<uint8_t>((submitBits & ~kMustNotSubmit) | (mustNot ? 1 : 0));
+    }
 };
 
 /// Returns the calling thread's worker, or null. The result is stale after anything that may switch

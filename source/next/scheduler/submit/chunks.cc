@@ -25,6 +25,7 @@ constexpr uint32_t kIsSingle = 1u << 31;  // in Chunk::index
 // Of many tasks each worker gets some chunks. A worker that runs a chunk shares it when others are
 // hungry.
 uint32_t ChunkSize(const Scheduler &scheduler, uint32_t count) noexcept {
+    if (WEFT_UNLIKELY(scheduler.order != nullptr)) return 1;  // each task may be drawn
     const uint32_t workers = scheduler.workerCount;
     const uint32_t parts = workers <= 1 ? 1 : 8 * workers;
     return std::clamp(count / parts + 1, 1u, kChunkTasks);
@@ -38,7 +39,7 @@ Chunk &TakeChunk(Scheduler &scheduler, const Worker *worker, uint32_t tasks) noe
     else
         chunk = TakeFrom(scheduler.chunks, user);
     if (WEFT_UNLIKELY(chunk == nullptr)) OutOfMemory(scheduler, tasks);
-    chunk->isPinned = false;
+    chunk->isPinned = chunk->numbers.areTraced = false;
     chunk->begin = chunk->end = chunk->settled = 0;
     return *chunk;
 }
@@ -59,6 +60,11 @@ Chunk &FillChunk(Scheduler &scheduler, const Worker *worker, uint32_t count, con
     chunk.end = static_cast<uint8_t>(count);
     std::copy_n(tasks, count, chunk.Tasks());
     return chunk;
+}
+
+void NumberChunk(Chunk &chunk, TaskNumbers &numbers) noexcept {
+    chunk.numbers = numbers;
+    numbers.first += chunk.end;
 }
 
 }  // namespace weft::internal

@@ -19,4 +19,7 @@ void GiveChunk(Scheduler &scheduler, const Worker *worker, Chunk &chunk) noexcep
 Chunk &FillChunk(Scheduler &scheduler, const Worker *worker, uint32_t count, const Task *tasks,
                  const TasksOf &of, Level level) noexcept;
 
+/// Numbers the tasks of the new chunk. `numbers`: of these tasks; those of the next chunk follow.
+void NumberChunk(Chunk &chunk, TaskNumbers &numbers) noexcept;
+
 }  // namespace weft::internal

@@ -57,6 +57,7 @@ void ShareClaim(Worker &worker) noexcept {
     chunk->end = static_cast<uint8_t>(chunk->end - give);
     Chunk &half = FillChunk(*worker.scheduler, &worker, give, chunk->Tasks() + chunk->end,
                             chunk->of, chunk->level);
+    half.numbers = {chunk->numbers.first + chunk->end, chunk->numbers.areTraced};
     if (chunk->Left() == 0) EndChunk(worker);
     PushEntry(worker, half.level, Entry::Of(half));
 }

@@ -1,6 +1,7 @@
 // Implements deliver.h.
 #include "scheduler/submit/deliver.h"
 
+#include "scheduler/state/trace.h"
 #include "scheduler/submit/chunks.h"
 #include "scheduler/submit/wake.h"
 
@@ -20,13 +21,15 @@ uint32_t SizeOf(const Scheduler &scheduler, uint32_t count, uint32_t onWorker) n
 }  // namespace
 
 ChunkList MakeChunks(Scheduler &scheduler, const Worker *worker, uint32_t count, const Task *tasks,
-                     const TasksOf &of, Level level, uint32_t onWorker) noexcept {
+                     const TasksOf &of, Level level, uint32_t onWorker,
+                     TaskNumbers numbers) noexcept {
     const uint32_t size = SizeOf(scheduler, count, onWorker);
     ChunkList list;
     list.onWorker = onWorker;
     for (uint32_t begin = 0; begin < count; begin += size, ++list.chunks) {
         Chunk &chunk =
             FillChunk(scheduler, worker, std::min(size, count - begin), tasks + begin, of, level);
+        if (WEFT_UNLIKELY(numbers.areTraced)) NumberChunk(chunk, numbers);
         chunk.isPinned = onWorker != kAnyWorker;
         chunk.next = list.newest;
         list.newest = &chunk;
@@ -36,6 +39,8 @@ ChunkList MakeChunks(Scheduler &scheduler, const Worker *worker, uint32_t count,
 }
 
 void Deliver(Scheduler &scheduler, Worker *worker, const ChunkList &tasks) noexcept {
+    if (IsTraced(scheduler) && !tasks.newest->numbers.areTraced)
+        TraceDeferred(scheduler, worker, tasks);
     if (tasks.onWorker != kAnyWorker)
         return Mail(scheduler, worker, tasks.onWorker, tasks.newest, tasks.oldest);
     if (worker == nullptr || tasks.chunks != 1)

@@ -7,7 +7,8 @@ namespace weft::internal {
 
 /// Copies tasks into chunks. `onWorker`: the only worker that may run them, or kAnyWorker.
 ChunkList MakeChunks(Scheduler &scheduler, const Worker *worker, uint32_t count, const Task *tasks,
-                     const TasksOf &of, Level level, uint32_t onWorker) noexcept;
+                     const TasksOf &of, Level level, uint32_t onWorker,
+                     TaskNumbers numbers = {}) noexcept;
 
 /// Makes the chunks visible. `worker`: the caller's, or null.
 void Deliver(Scheduler &scheduler, Worker *worker, const ChunkList &tasks) noexcept;

@@ -1,7 +1,9 @@
 // Implements finish.h.
 #include "scheduler/submit/finish.h"
 
+#include "scheduler/state/entry_gate.h"
 #include "scheduler/state/reporting.h"
+#include "scheduler/state/trace.h"
 #include "scheduler/submit/deliver.h"
 #include "scheduler/submit/ready.h"
 
@@ -37,16 +39,31 @@ void ReachAny(Scheduler &scheduler, Worker *worker, uint32_t index) noexcept {
     Lower(scheduler, worker, wait.all, 1);
 }
 
+// A task of another scheduler is told as an external thread would do it. It is a guest here, and
+// its scheduler stays while this thread is inside its gate.
+void TellThread(ThreadWaiter &waiter) noexcept {
+    if (WEFT_LIKELY(waiter.task == nullptr)) return waiter.parker.Unpark();
+    Scheduler &other = *waiter.task->scheduler;
+    EntryGate::Visit visit(*other.taskScheduler);
+    visit.ComeBack();
+    Lower(other, nullptr, waiter.task->told, 1);
+    visit.GoOut();
+}
+
 // The wait of this owner is over.
 void Tell(Scheduler &scheduler, Worker *worker, uint32_t owner, bool picks) noexcept {
     const uint32_t index = owner & ~kOwnerKind;
     switch (owner & kOwnerKind) {
         case 0:
+            if (IsTraced(scheduler)) EmitReady(scheduler, worker, scheduler.fibers[index]);
             return MakeReady(scheduler, worker, scheduler.fibers[index], picks);
         case kThreadOwner:
-            // relaxed: a worker that checks for a stall later has seen this thread's own sleep
+            // relaxed, both: the waiter has written it before the record was published; a worker
+            // that checks for a stall later has seen this thread's own sleep
+            Emit(scheduler, worker, TraceKind::Ready,
+                 scheduler.threadWaiters.At(index).waitsFor.load(kRelaxed));
             scheduler.threadWaiters.At(index).isTold.store(true, kRelaxed);
-            return scheduler.threadWaiters.At(index).parker.Unpark();
+            return TellThread(scheduler.threadWaiters.At(index));
         case kDeferredOwner:
             return Reach(scheduler, worker, scheduler.deferred.At(index), 1);
         default:

@@ -3,6 +3,7 @@
 
 #include "scheduler/state/group_of_tasks.h"
 #include "scheduler/state/reporting.h"
+#include "scheduler/state/trace.h"
 #include "scheduler/submit/chunks.h"
 #include "scheduler/submit/deliver.h"
 
@@ -27,15 +28,16 @@ WEFT_FORCEINLINE void EnqueueEntries(Worker &worker, uint32_t count, const Task 
 }
 
 void EnqueueChunks(Worker &worker, uint32_t count, const Task *tasks, const TasksOf &of,
-                   Level level, uint32_t size) noexcept {
+                   Level level, uint32_t size, TaskNumbers numbers) noexcept {
     WorkStealingDeque<Entry> &queue = worker.queue[level.Index()];
     const uint32_t chunks = (count + size - 1) / size;
     if (!queue.Reserve(chunks)) NoRoom(worker, count);
     const auto stage = queue.Staging();
     for (uint32_t i = 0; i < chunks; ++i) {
         const uint32_t begin = i * size, n = std::min(size, count - begin);
-        stage(chunks - 1 - i,
-              Entry::Of(FillChunk(*worker.scheduler, &worker, n, tasks + begin, of, level)));
+        Chunk &chunk = FillChunk(*worker.scheduler, &worker, n, tasks + begin, of, level);
+        if (WEFT_UNLIKELY(numbers.areTraced)) NumberChunk(chunk, numbers);
+        stage(chunks - 1 - i, Entry::Of(chunk));
     }
     queue.Publish(chunks);
     worker.holds |= level.Bit();
@@ -45,15 +47,15 @@ void EnqueueChunks(Worker &worker, uint32_t count, const Task *tasks, const Task
 }  // namespace
 
 void Enqueue(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
-             const TasksOf &of, Level level, uint32_t onWorker) noexcept {
+             const TasksOf &of, Level level, uint32_t onWorker, TaskNumbers numbers) noexcept {
     if (worker == nullptr || onWorker != kAnyWorker)
         return Deliver(scheduler, worker,
-                       MakeChunks(scheduler, worker, count, tasks, of, level, onWorker));
+                       MakeChunks(scheduler, worker, count, tasks, of, level, onWorker, numbers));
     const uint32_t size = count <= kFew ? 1 : ChunkSize(scheduler, count);
-    if (size == 1)
+    if (size == 1 && WEFT_LIKELY(!numbers.areTraced))
         EnqueueEntries(*worker, count, tasks, of, level);
     else
-        EnqueueChunks(*worker, count, tasks, of, level, size);
+        EnqueueChunks(*worker, count, tasks, of, level, size, numbers);
 }
 
 // A thread that pins tasks to itself has not detached yet. It may be detaching; then it reads
@@ -99,7 +101,7 @@ bool CountTasks(Scheduler &scheduler, Worker *worker, uint32_t count, Counter *c
 bool Submit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
             Counter *counter, const TaskOptions &options) noexcept {
     if (WEFT_LIKELY(worker != nullptr && count <= kFew && options.worker == kAnyWorker &&
-                    options.taskGroup == nullptr)) {  // the usual case
+                    options.taskGroup == nullptr && worker->submitBits == 0)) {  // the usual case
         if (counter != nullptr && !Raise(scheduler, worker, *counter, count)) return false;
         AddTo(worker->submitted, count, kRelaxed);  // as in CountTasks
         EnqueueEntries(*worker, count, tasks, TasksWith(worker, counter, options),
@@ -109,8 +111,12 @@ bool Submit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *ta
     if (!CountInGroup(scheduler.options, options, counter) ||
         !CountTasks(scheduler, worker, count, counter, options))
         return false;
-    Enqueue(scheduler, worker, count, tasks, TasksWith(worker, counter, options),
-            LevelOf(worker, options), options.worker);
+    const TasksOf of = TasksWith(worker, counter, options);
+    const Level level = LevelOf(worker, options);
+    TaskNumbers numbers;
+    if (IsTraced(scheduler))
+        numbers = TraceSubmit(scheduler, worker, count, tasks, of, level, options.stack);
+    Enqueue(scheduler, worker, count, tasks, of, level, options.worker, numbers);
     return true;
 }
 

@@ -28,7 +28,7 @@ bool CountTasks(Scheduler &scheduler, Worker *worker, uint32_t count, Counter *c
 
 /// Makes tasks visible. The caller has raised their counter, and counted them as submitted.
 void Enqueue(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
-             const TasksOf &of, Level level, uint32_t onWorker) noexcept;
+             const TasksOf &of, Level level, uint32_t onWorker, TaskNumbers numbers = {}) noexcept;
 
 /// Bind: call it before pinned tasks are submitted, or waits begin that must end on this worker.
 /// Unbind: some of them are over. An attached thread detaches only when none is left. Bind returns
@@ -37,7 +37,7 @@ void Enqueue(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *t
 bool Bind(Scheduler &scheduler, const Worker *caller, Worker &target, uint32_t count) noexcept;
 void Unbind(Scheduler &scheduler, Worker *caller, Worker &target, uint32_t count) noexcept;
 
-/// Submits one task that is not pinned.
+/// Submits one task that is neither pinned nor traced.
 WEFT_FORCEINLINE void SubmitOne(Worker &worker, const Task &task, Counter *counter,
                                 const TaskOptions &options) noexcept {
     if (counter != nullptr && !Raise(*worker.scheduler, &worker, *counter, 1)) return;

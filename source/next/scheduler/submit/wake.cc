@@ -2,6 +2,7 @@
 #include "scheduler/submit/wake.h"
 
 #include "scheduler/state/reporting.h"
+#include "scheduler/state/trace.h"
 
 namespace weft::internal {
 
@@ -10,6 +11,7 @@ namespace {
 void Unpark(Scheduler &scheduler, Worker *by, uint32_t index) noexcept {
     Worker &worker = scheduler.workers[index];
     if (by != nullptr) AddTo(by->figures.wakes, 1, kRelaxed);
+    Emit(scheduler, by, TraceKind::Wake, nullptr, 0, index);
     worker.wokenBy.store(by != nullptr ? by->index + 1 : 0, kRelaxed);  // a hint
     worker.parker.Unpark();
 }

@@ -1,10 +1,11 @@
 // Implements external.h. An external thread sleeps on the parker of a ThreadWaiter, whose wait
-// record lies on the counter.
+// record lies on the counter. A task of another scheduler leaves its fiber instead.
 #include "scheduler/wait/external.h"
 
 #include "platform/backoff.h"
 #include "scheduler/state/external_call.h"
 #include "scheduler/state/reporting.h"
+#include "scheduler/state/trace.h"
 #include "scheduler/submit/finish.h"
 #include "scheduler/submit/wake.h"
 #include "scheduler/wait/wait.h"
@@ -27,6 +28,38 @@ bool ParkOutside(EntryGate::Visit &visit, Scheduler &scheduler, Counter &counter
     return true;
 }
 
+// The same for a task of another scheduler, whose fiber is left. It comes back to its thread,
+// because the calls of a thread are nested (env::CallSlot). Its scheduler is not stalled meanwhile:
+// that is outside work there.
+bool SuspendOutside(EntryGate::Visit &visit, Scheduler &scheduler, Counter &counter, uint32_t index,
+                    uint64_t deadline, Worker &mine) noexcept {
+    Counter &told = scheduler.threadWaiters.At(index).task->told;
+    auto &outside = EntryGate::StateOf(*mine.scheduler->taskScheduler).outside;
+    outside.fetch_add(1, kRelaxed);  // both: see ExternalWork
+    ExternalCall *const call = static_cast<ExternalCall *>(env::CallSlot());
+    const auto wait = [&](uint64_t until) {
+        env::ExchangeCallSlot(call->Outer());
+        visit.GoOut();
+        const bool isTold = Wait(mine, {told, 0, until, ResumeOn::SameWorker});
+        visit.ComeBack();
+        env::ExchangeCallSlot(call);
+        return isTold;
+    };
+    const bool reached = wait(deadline) || (!scheduler.counters.Remove(CounterAccess::Word(counter),
+                                                                       kThreadOwner | index) &&
+                                            wait(Timers::kNever));  // a waker has taken the record
+    outside.fetch_sub(1, kRelease);
+    return reached;
+}
+
+// Returns the worker if the caller is a task of another scheduler that may be suspended, else null.
+Worker *OtherWorker() noexcept {
+    Worker *const worker = CurrentWorker();
+    const bool may = worker != nullptr && !worker->inHook && worker->noSuspend == nullptr &&
+                     worker->scheduler->order == nullptr && *worker->home != nullptr;
+    return may ? worker : nullptr;
+}
+
 // There is no record for the thread. It looks again and again.
 bool Poll(EntryGate::Visit &visit, Scheduler &scheduler, Counter &counter, uint32_t value,
           uint64_t deadline) noexcept {
@@ -43,19 +76,24 @@ bool Poll(EntryGate::Visit &visit, Scheduler &scheduler, Counter &counter, uint3
 }
 
 bool Block(EntryGate::Visit &visit, Scheduler &scheduler, Counter &counter, uint32_t value,
-           uint64_t deadline) noexcept {
+           uint64_t deadline, Worker *mine = nullptr) noexcept {
     using Registration = Counters::Registration;
     const uint32_t index = scheduler.threadWaiters.Take();
     if (index == SegmentPool<ThreadWaiter>::kNone)
         return Poll(visit, scheduler, counter, value, deadline);
-    std::atomic<const Counter *> &shown = scheduler.threadWaiters.At(index).waitsFor;
-    shown.store(&counter, kRelaxed);  // for reports
+    OtherTask task{mine != nullptr ? mine->scheduler : nullptr};
+    ThreadWaiter &waiter = scheduler.threadWaiters.At(index);
+    waiter.waitsFor.store(&counter, kRelaxed);  // for reports
+    waiter.task = mine != nullptr ? &task : nullptr;
     const Registration result = scheduler.counters.RegisterOther(
         CounterAccess::Word(counter), kThreadOwner | index, value, Priority::Normal);
     bool reached = result == Registration::Satisfied;
     if (result == Registration::Waiting)
-        reached = ParkOutside(visit, scheduler, counter, index, deadline);
-    shown.store(nullptr, kRelaxed);
+        reached = mine != nullptr
+                      ? SuspendOutside(visit, scheduler, counter, index, deadline, *mine)
+                      : ParkOutside(visit, scheduler, counter, index, deadline);
+    waiter.task = nullptr;
+    waiter.waitsFor.store(nullptr, kRelaxed);
     scheduler.threadWaiters.GiveBack(index);
     if (result == Registration::OtherScheduler)
         ReportWrongScheduler(scheduler, "WaitForCounter", counter);
@@ -81,15 +119,20 @@ void CeaseGuest(Scheduler &scheduler) noexcept {
 
 bool WaitExternal(EntryGate::Visit &visit, Scheduler &scheduler, Counter &counter, uint32_t value,
                   uint64_t deadline) noexcept {
-    if (IsReached(counter, value)) return true;
+    if (IsReached(counter, value)) {
+        Emit(scheduler, nullptr, TraceKind::Satisfied, &counter, value);
+        return true;
+    }
     if (scheduler.workerCount == 0 && scheduler.attached.IsZero()) {
         ReportOnce(scheduler, ReportCode::NoWorkers,
                    "Attach a thread that runs the tasks, or give the scheduler workers.",
                    "a thread waits, but there are no workers and nobody is attached");
     }
+    Emit(scheduler, nullptr, TraceKind::Wait, &counter, value);
     BecomeGuest(scheduler);
-    const bool reached = Block(visit, scheduler, counter, value, deadline);
+    const bool reached = Block(visit, scheduler, counter, value, deadline, OtherWorker());
     CeaseGuest(scheduler);
+    Emit(scheduler, nullptr, TraceKind::Resume, &counter, value);
     return reached;
 }
 

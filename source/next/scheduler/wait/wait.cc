@@ -3,6 +3,7 @@
 
 #include "scheduler/diagnose/watch.h"
 #include "scheduler/policy/next_work.h"
+#include "scheduler/policy/ordered.h"
 #include "scheduler/policy/own_tasks.h"
 #include "scheduler/policy/places.h"
 #include "scheduler/run/fiber_switch.h"
@@ -11,6 +12,7 @@
 #include "scheduler/run/run_work.h"
 #include "scheduler/state/group_of_tasks.h"
 #include "scheduler/state/reporting.h"
+#include "scheduler/state/trace.h"
 #include "scheduler/submit/claim.h"
 #include "scheduler/submit/finish.h"
 #include "scheduler/submit/ready.h"
@@ -66,12 +68,16 @@ WEFT_NOINLINE bool PopOfLevels(const Fiber &self, uint32_t levels, const Counter
     return false;
 }
 
+uint32_t LevelsOnTop(const Fiber &self) noexcept {
+    return LevelsOf(1u << self.level.slot) & self.worker->filter.runs;
+}
+
 // Takes the newest entry of an own deque if it is a task or a chunk of the counter, and of the same
 // group as the waiter: after a wait, a fiber may continue in the group of its outermost task.
 WEFT_FORCEINLINE bool PopOf(const Fiber &self, const Counter &counter, Entry &entry) noexcept {
     Worker &worker = *self.worker;
     const auto wants = [&](const Entry &next) { return next.TheCounter() == &counter; };
-    const uint32_t ofGroup = LevelsOf(1u << self.level.slot) & worker.filter.runs;
+    const uint32_t ofGroup = LevelsOnTop(self);
     const Level home = worker.filter.home;
     if ((ofGroup & home.Bit()) != 0 && worker.queue[home.Index()].PopIf(entry, wants)) return true;
     const uint32_t others = worker.holds & ofGroup & ~home.Bit();
@@ -108,9 +114,15 @@ template <bool kPrivate>
 uint32_t RunInline(Fiber &self, InlineFrame &frame, uint32_t most) noexcept {
     Counter &counter = *frame.counter;
     uint32_t ran = 0;
-    while (ran != most && self.HasRoom() && !Point(*self.worker)) {
+    while (ran != most && self.HasRoom()) {
         Entry entry;
-        if (!PopOf(self, counter, entry)) break;
+        if (WEFT_UNLIKELY(Point(*self.worker))) {
+            if (!IsOrdered(*self.worker->scheduler) ||
+                !DrawInline(*self.worker, counter, LevelsOnTop(self), entry))
+                break;
+        } else if (!PopOf(self, counter, entry)) {
+            break;
+        }
         self.name.store(entry.What().name, kRelaxed);
         if (entry.TheKind() == Entry::Chunk) {
             RunChunk(self, entry.TheChunk());
@@ -125,6 +137,10 @@ uint32_t RunInline(Fiber &self, InlineFrame &frame, uint32_t most) noexcept {
         if (!kPrivate && HasRunAll(*self.worker, counter)) break;
     }
     return ran;
+}
+
+void EmitWait(const Fiber &self, TraceKind kind, const WaitFor &what) noexcept {
+    EmitNow(*self.worker->scheduler, self.worker, kind, &what.counter, what.value, kAnyWorker);
 }
 
 // For reports, see FiberWait::inlined.
@@ -150,11 +166,14 @@ void BeginWait(Fiber &self, const WaitFor &what) noexcept {
 // Leaves the fiber until the wait is over, and runs tasks that it is given meanwhile.
 bool SuspendUntil(Fiber &self, const WaitFor &what) noexcept {
     FiberWait &wait = self.wait;
+    const bool isTraced = IsTraced(*self.worker->scheduler);
     for (;;) {
         BeginWait(self, what);
         wait.timedOut = false;
         wait.hasRoom = self.HasRoom();
+        if (isTraced) EmitWait(self, TraceKind::Wait, what);
         Suspend(self, Destination::ToWaiting);
+        if (isTraced) EmitWait(self, TraceKind::Resume, what);
         if (!wait.rescue) break;
         wait.counter.store(nullptr, kRelaxed);
         const Work work = std::exchange(wait.rescue, {});
@@ -184,10 +203,11 @@ bool WaitHere(Fiber &self, const WaitFor &what) noexcept {
     }
     Flush(*self.worker, true);
     if (IsReached(what.counter, what.value)) {
+        if (IsTraced(*self.worker->scheduler)) EmitWait(self, TraceKind::Satisfied, what);
         PointAfterWait(self);
         return true;
     }
-    if (what.deadline != Timers::kNever && env::Now() >= what.deadline) {
+    if (what.deadline != Timers::kNever && TimeOf(*self.worker->scheduler) >= what.deadline) {
         PointAfterWait(self);
         return IsReached(what.counter, what.value);
     }
@@ -241,7 +261,9 @@ private:
 }  // namespace
 
 void PointAfterWait(Fiber &self) noexcept {
-    if (WEFT_UNLIKELY(Point(*self.worker))) Suspend(self, Destination::ToReady);
+    if (WEFT_UNLIKELY(Point(*self.worker)) &&
+        (!IsOrdered(*self.worker->scheduler) || DrawPoint(*self.worker)))
+        Suspend(self, Destination::ToReady);
     if (WEFT_UNLIKELY(self.IsThreadStack())) AnswerBeforeHost(*self.worker);
 }
 
@@ -277,6 +299,7 @@ bool BlockThread(Worker &worker, const WaitFor &what) noexcept {
     const Registration result =
         scheduler.counters.RegisterOther(CounterAccess::Word(what.counter), kThreadOwner | index,
                                          what.value, worker.current->level.priority, worker.index);
+    Emit(scheduler, &worker, TraceKind::Wait, &what.counter, what.value);
     bool reached = result == Registration::Satisfied;
     if (result == Registration::Waiting) {
         reached = ParkThread(worker, waiter, what.deadline);
@@ -292,6 +315,7 @@ bool BlockThread(Worker &worker, const WaitFor &what) noexcept {
     }
     worker.current->wait.counter.store(nullptr, kRelaxed);
     scheduler.threadWaiters.GiveBack(index);
+    Emit(scheduler, &worker, TraceKind::Resume, &what.counter, what.value);
     return reached;
 }
 
@@ -324,8 +348,9 @@ void PrepareToBlock(Worker &worker) noexcept {
 
 bool Wait(Worker &worker, const WaitFor &what) noexcept {
     Fiber &self = *worker.current;
-    // The thread of a worker that leaves runs other workers, too.
-    if (WEFT_UNLIKELY(what.meanwhile == Meanwhile::Nothing) && !worker.leaves)
+    // The thread of a worker that leaves runs other workers, too. With an order, time passes.
+    if (WEFT_UNLIKELY(what.meanwhile == Meanwhile::Nothing) && !worker.leaves &&
+        worker.scheduler->order == nullptr)
         return BlockThread(worker, what);
     if (what.meanwhile == Meanwhile::AnyTask && what.resume == ResumeOn::AnyWorker)
         return WaitHere(self, what);
@@ -349,7 +374,8 @@ void SubmitAndWait(Worker &worker, uint32_t count, const Task *tasks,
     Flush(worker);
     Counter counter;
     const Level level = LevelOf(&worker, options);
-    if (options.worker != kAnyWorker || !MayRunOnTop(self, level) || !self.HasRoom()) {
+    if (options.worker != kAnyWorker || !MayRunOnTop(self, level) || !self.HasRoom() ||
+        worker.submitBits != 0) {
         if (Submit(scheduler, &worker, count, tasks, &counter, options)) Wait(worker, {counter});
         return;
     }
@@ -381,6 +407,7 @@ void SubmitAndWait(Worker &worker, uint32_t count, const Task *tasks,
 void YieldFiber(Worker &worker) noexcept {
     Fiber &self = *worker.current;
     OweFairPick(worker);
+    Emit(*worker.scheduler, &worker, TraceKind::Yield);
     Suspend(self, Destination::ToBack);
     if (WEFT_UNLIKELY(self.IsThreadStack())) AnswerBeforeHost(*self.worker);
 }

@@ -4,6 +4,7 @@
 #include "scheduler/wait/wait_any.h"
 
 #include "scheduler/state/reporting.h"
+#include "scheduler/state/trace.h"
 #include "scheduler/submit/finish.h"
 #include "scheduler/wait/external.h"
 #include "scheduler/wait/wait.h"
@@ -89,6 +90,7 @@ uint32_t WaitAny(Worker &worker, uint32_t count, Counter *const *counters,
     Flush(worker);
     const uint32_t reached = FirstReached(count, counters);
     if (reached != count) {
+        Emit(*worker.scheduler, &worker, TraceKind::Satisfied, counters[reached]);
         PointAfterWait(self);
         return reached;
     }
