@@ -29,9 +29,16 @@
 
 namespace weft {
 
+class TaskScheduler;
+
 namespace internal {
 struct EntryGate;
-}
+
+/// A scheduling point between two pieces of a task's work: lets other work go first if it is due.
+/// Returns true if it did. The task may then be on another worker. Does nothing on a thread that
+/// runs no task, and where waits are not allowed.
+WEFT_API bool PassPoint(TaskScheduler &scheduler) noexcept;
+}  // namespace internal
 
 /// Runs tasks on fibers.
 ///

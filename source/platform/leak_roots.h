@@ -7,9 +7,12 @@
 #if defined(__ELF__)
 // From sanitizer/lsan_interface.h. Null if the program is not linked with LeakSanitizer. weft
 // itself need not be compiled for it.
-extern "C" __attribute__((weak)) void __lsan_register_root_region(const void *memory, size_t bytes);
-extern "C" __attribute__((weak)) void __lsan_unregister_root_region(const void *memory,
-                                                                    size_t bytes);
+namespace weft::internal {
+extern "C" __attribute__((weak)) void LsanRegister(const void *memory,
+                                                   size_t bytes) asm("__lsan_register_root_region");
+extern "C" __attribute__((weak)) void LsanUnregister(const void *memory, size_t bytes) asm(
+    "__lsan_unregister_root_region");
+}  // namespace weft::internal
 #endif
 
 namespace weft::internal {
@@ -17,7 +20,7 @@ namespace weft::internal {
 /// Returns true if the program is linked with LeakSanitizer.
 inline bool HasLeakSanitizer() noexcept {
 #if defined(__ELF__)
-    return __lsan_register_root_region != nullptr;
+    return LsanRegister != nullptr;
 #else
     return false;
 #endif
@@ -29,13 +32,13 @@ inline bool HasLeakSanitizer() noexcept {
 inline void AddLeakRoot([[maybe_unused]] const void *memory,
                         [[maybe_unused]] size_t bytes) noexcept {
 #if defined(__ELF__)
-    if (HasLeakSanitizer()) __lsan_register_root_region(memory, bytes);
+    if (HasLeakSanitizer()) LsanRegister(memory, bytes);
 #endif
 }
 inline void RemoveLeakRoot([[maybe_unused]] const void *memory,
                            [[maybe_unused]] size_t bytes) noexcept {
 #if defined(__ELF__)
-    if (HasLeakSanitizer()) __lsan_unregister_root_region(memory, bytes);
+    if (HasLeakSanitizer()) LsanUnregister(memory, bytes);
 #endif
 }
 

@@ -107,7 +107,7 @@ private:
         return static_cast<uint32_t>(span >> 32);
     }
 
-    static void RunChunks(TaskScheduler *, void *arg) {
+    static void RunChunks(TaskScheduler *scheduler, void *arg) {
         LoopPart &part = *static_cast<LoopPart *>(arg);
         const LoopWork &work = part.m_work;
         uint64_t time = work.isTimed ? Nanoseconds() : 0;
@@ -117,6 +117,7 @@ private:
             work.run(work.context, first * work.unit,
                      last < work.units ? last * work.unit : work.count);
             if (work.isTimed) time = part.Pace(last - first, time);
+            if (PassPoint(*scheduler) && work.isTimed) time = Nanoseconds();
         }
     }
 

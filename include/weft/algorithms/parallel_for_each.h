@@ -155,6 +155,7 @@ private:
         SequenceWork &work = *static_cast<SequenceWork *>(arg);
         do {
             work.m_calls.Call([&]() noexcept(!kMayThrow) { work.TakeChunk(*scheduler); });
+            PassPoint(*scheduler);
         } while (work.m_seats.GiveBack());
     }
 

@@ -78,7 +78,10 @@ public:
     template <class Look>
     void ForEach(Look look) noexcept {
         const SpinLock::Held held(m_lock);
-        m_heap.Find([&](const Timer &timer) { return look(timer), false; });
+        m_heap.Find([&](const Timer &timer) {
+            look(timer);
+            return false;
+        });
     }
 
     /// Returns the earliest deadline, or kNever. seq_cst: the caller has announced before that it

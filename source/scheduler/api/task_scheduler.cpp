@@ -21,6 +21,7 @@
 #include "scheduler/wait/pump.h"
 #include "scheduler/wait/run_inline.h"
 #include "scheduler/wait/submit_and_wait.h"
+#include "scheduler/wait/urgent.h"
 #include "scheduler/wait/wait.h"
 #include "scheduler/wait/wait_any.h"
 #include "scheduler/wait/wait_idle.h"
@@ -163,6 +164,15 @@ uint32_t TaskScheduler::WaitForAny(uint32_t count, Counter *const *counters) noe
         [&](ExternalCall &call) {
             return WaitAnyExternal(call.visit, *call.running, count, counters);
         });
+}
+
+bool internal::PassPoint(TaskScheduler &scheduler) noexcept {
+    Worker *const worker = WorkerOf(scheduler);
+    if (worker == nullptr || worker->inHook || worker->noSuspend != nullptr ||
+        !IsUrgent(worker, worker->current->level.ThePriority()))
+        return false;
+    YieldToUrgentNow(worker->current);
+    return true;
 }
 
 bool TaskScheduler::PollCounter(Counter *counter, uint32_t value) noexcept {

@@ -32,7 +32,8 @@ WEFT_NOINLINE WEFT_NO_ASAN void Clear(char *bottom) noexcept {
     char *const end = EndBelow(bottom);
     char *word = FirstTouched(bottom, end);
     word += -reinterpret_cast<uintptr_t>(word) % kWord;
-    for (; word + kWord <= end; word += kWord) *reinterpret_cast<volatile uint64_t *>(word) = 0;
+    for (; word + kWord <= end; word += kWord)
+        *static_cast<volatile uint64_t *>(static_cast<void *>(word)) = 0;
 }
 
 }  // namespace

@@ -89,8 +89,10 @@ bool WithdrawTask(Scheduler &scheduler, Worker *worker, TaskBlock &block) noexce
         const SpinLock::Held held(scheduler.climbs);
         Deferral::Value was = Deferral::Held;
         // release, acquire: as in EndHold
-        if (block.deferral.compare_exchange_strong(was, Deferral::Withdrawn, kRelease, kAcquire))
-            return scheduler.deferred.fetch_sub(1, kRelaxed), true;
+        if (block.deferral.compare_exchange_strong(was, Deferral::Withdrawn, kRelease, kAcquire)) {
+            scheduler.deferred.fetch_sub(1, kRelaxed);
+            return true;
+        }
     }
     return EndHold(scheduler, worker, block, Deferral::Withdrawn);
 }

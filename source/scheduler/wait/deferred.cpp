@@ -27,8 +27,10 @@ bool SendNothing(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcep
     // StopFor may have withdrawn the task meanwhile, or may hold its block for a moment.
     const Deferral::Value was = block->deferral.exchange(Deferral::None, kAcqRel);
     if (was == Deferral::Held) return true;
-    if (was == Deferral::Withdrawn)
-        return scheduler.singles.GiveBack(block->index, CacheOf(worker)), false;
+    if (was == Deferral::Withdrawn) {
+        scheduler.singles.GiveBack(block->index, CacheOf(worker));
+        return false;
+    }
     *block->Tasks() = {[](TaskScheduler *, void *) {}, nullptr};
     scheduler.deferred.fetch_sub(1, kRelaxed);
     SendNow(scheduler, worker, block);

@@ -122,7 +122,7 @@ void LetOthersRun(const TaskScheduler &scheduler) noexcept {
     Worker *const worker = WorkerOf(scheduler);
     if (worker != nullptr && IsOrdered(*worker->scheduler) && !worker->inHook &&
         worker->noSuspend == nullptr)
-        PointAfterWait(*worker->current);
+        PassPoint(*worker->current);
 }
 
 Recorder *RecorderOf(const TaskScheduler &scheduler) noexcept {

@@ -128,6 +128,12 @@ uint32_t TaskScheduler::WaitForAny(uint32_t count, Counter *const *counters) noe
         });
 }
 
+bool internal::PassPoint(TaskScheduler &scheduler) noexcept {
+    Worker *const worker = WorkerOf(scheduler);
+    return worker != nullptr && !worker->inHook && worker->noSuspend == nullptr &&
+           PassPoint(*worker->current);
+}
+
 bool TaskScheduler::PollCounter(Counter *counter, uint32_t value) noexcept {
     if (!IsCounter(*this, counter, "PollCounter")) return true;
     Worker *const worker = WorkerOf(*this);
@@ -136,7 +142,7 @@ bool TaskScheduler::PollCounter(Counter *counter, uint32_t value) noexcept {
     if (worker->handOver.isQuiet) EndQuiet(*worker);
     if (IsReached(*counter, value)) return true;
     // a loop of such calls must end, also with one worker
-    if (!worker->inHook && worker->noSuspend == nullptr) PointAfterWait(*worker->current);
+    PassPoint(*this);
     return IsReached(*counter, value);
 }
 

@@ -86,6 +86,7 @@ static WEFT_FORCEINLINE void RunTasksOf(Fiber &self, Chunk &chunk, Call call) no
     Counter *const counter = chunk.of.counter;
     Worker *worker = self.worker;
     const Notices &notices = worker->scheduler->notices;
+    const Idle &idle = worker->scheduler->idle;
     BeginChunk(*worker, chunk);
     bool isLong = IsLong(*worker);
     uint32_t next = chunk.begin, counted = next;  // in registers: only this loop changes them
@@ -103,7 +104,7 @@ static WEFT_FORCEINLINE void RunTasksOf(Fiber &self, Chunk &chunk, Call call) no
         worker = self.worker;
         if (WEFT_UNLIKELY(worker->claim != &chunk)) return Ran(*worker, counter, 1);
         if (WEFT_LIKELY(next < look && (notices.Look() & worker->filter.heeds) == 0 &&
-                        worker->inbox.LooksEmpty()))
+                        worker->inbox.LooksEmpty() && !idle.AnySearcher()))
             continue;
         Settle(*worker, 0);
         CountPicks(*worker, next - counted);

@@ -204,11 +204,11 @@ bool WaitHere(Fiber &self, const WaitFor &what) noexcept {
     Flush(*self.worker, true);
     if (IsReached(what.counter, what.value)) {
         if (IsTraced(*self.worker->scheduler)) EmitWait(self, TraceKind::Satisfied, what);
-        PointAfterWait(self);
+        PassPoint(self);
         return true;
     }
     if (what.deadline != Timers::kNever && TimeOf(*self.worker->scheduler) >= what.deadline) {
-        PointAfterWait(self);
+        PassPoint(self);
         return IsReached(what.counter, what.value);
     }
     return SuspendUntil(self, what);
@@ -260,11 +260,12 @@ private:
 
 }  // namespace
 
-void PointAfterWait(Fiber &self) noexcept {
-    if (WEFT_UNLIKELY(Point(*self.worker)) &&
-        (!IsOrdered(*self.worker->scheduler) || DrawPoint(*self.worker)))
-        Suspend(self, Destination::ToReady);
+bool PassPoint(Fiber &self) noexcept {
+    const bool isLeft =
+        Point(*self.worker) && (!IsOrdered(*self.worker->scheduler) || DrawPoint(*self.worker));
+    if (WEFT_UNLIKELY(isLeft)) Suspend(self, Destination::ToReady);
     if (WEFT_UNLIKELY(self.IsThreadStack())) AnswerBeforeHost(*self.worker);
+    return isLeft;
 }
 
 namespace {
@@ -397,7 +398,8 @@ void SubmitAndWait(Worker &worker, uint32_t count, const Task *tasks,
     Worker &now = *self.worker;
     if (WEFT_LIKELY(ran == count) && IsReached(counter, count)) {
         AddTo(now.ended, count, kRelease);
-        return PointAfterWait(self);
+        PassPoint(self);
+        return;
     }
     Ran(now, &counter, ran);
     Flush(now);

@@ -38,8 +38,9 @@ void PrepareToBlock(Worker &worker) noexcept;
 /// meanwhile.
 void RunOnTop(Fiber &self, const Work &work) noexcept;
 
-/// A wait that is over is still a scheduling point.
-void PointAfterWait(Fiber &self) noexcept;
+/// A scheduling point of a task that could go on: also of a wait that is over already. Returns true
+/// if other work went first.
+bool PassPoint(Fiber &self) noexcept;
 
 /// Lets other work run before the task goes on.
 void YieldFiber(Worker &worker) noexcept;

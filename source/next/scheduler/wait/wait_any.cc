@@ -91,7 +91,7 @@ uint32_t WaitAny(Worker &worker, uint32_t count, Counter *const *counters,
     const uint32_t reached = FirstReached(count, counters);
     if (reached != count) {
         Emit(*worker.scheduler, &worker, TraceKind::Satisfied, counters[reached]);
-        PointAfterWait(self);
+        PassPoint(self);
         return reached;
     }
     return WaitForOne(*worker.scheduler, &self, count, counters, deadline,
