@@ -119,7 +119,7 @@ int main(int argc, char **argv) {
              simulator::GraphModels,     simulator::DataModels,      simulator::ResultModels,
              simulator::SyncLockModels,  simulator::SyncModels,      simulator::PostModels,
 #ifdef WEFT_NEXT
-             simulator::ProtocolModels,  simulator::GridModels,
+             simulator::ProtocolModels,  simulator::GridModels,      simulator::StallModels,
 #endif
          }) {
         for (const simulator::Model &model : models()) {

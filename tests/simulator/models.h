@@ -19,6 +19,7 @@ std::vector<Model> CounterModels();    ///< the counter alone
 #ifdef WEFT_NEXT
 std::vector<Model> ProtocolModels();  ///< between the parts of the scheduler of source/next/
 std::vector<Model> GridModels();      ///< ways to be busy, times ways in which work comes
+std::vector<Model> StallModels();     ///< which stalls are reported
 #endif
 std::vector<Model> SchedulerModels();  ///< the whole scheduler, basic features
 std::vector<Model> FairModels();       ///< bounds of waiting times

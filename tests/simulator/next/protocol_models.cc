@@ -1,6 +1,7 @@
 // Models of protocols between the parts of the scheduler.
 #include "simulator/fair_support.h"
 #include "simulator/models.h"
+#include "weft/data/task_group.h"
 #include "weft/deferred.h"
 #include "weft/time.h"
 
@@ -255,6 +256,40 @@ void WithdrawTimed() {
     scheduler.Stop();
 }
 
+// A task of a group goes on as another one, once a counter is reached or at a deadline, as a
+// coroutine does. The group is cancelled before or after that. The task must not run twice.
+void WithdrawGoesOn() {
+    TaskScheduler scheduler(Options(1 + Random(2), 8, 1));
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    TaskGroup group(scheduler);
+    TaskOptions of;
+    of.taskGroup = &group;
+    Counter awaited(1);
+    weft::internal::TimedWait wait;
+    wait.awaited = &awaited;
+    uint32_t ran = 0;
+    auto goesOn = [&](TaskScheduler *self) {
+        Dawdle(100);
+        weft::internal::EndTimedWait(*self, wait);
+        ++ran;
+    };
+    const Task rest = MakeTask(goesOn);
+    auto begins = [&](TaskScheduler *self) {
+        if (!weft::internal::ContinueAfterOrAt(*self, wait, Now() + microseconds(Random(60)), rest,
+                                               nullptr, of))
+            rest.function(self, rest.arg);
+    };
+    HostThread lowers([&] { scheduler.DecrementCounter(&awaited); });
+    scheduler.AddTask(MakeTask(begins), nullptr, of);
+    lowers.Start();
+    Dawdle(200);
+    group.Cancel();
+    lowers.Join();
+    group.Wait();
+    scheduler.Stop();
+    Check(ran <= 1, "a task ran twice");
+}
+
 // Three wait for any of two counters each, which overlap, some with a deadline. When a wait is
 // over, its records are off the counters: they may be destroyed.
 void AnyOverlaps() {
@@ -489,6 +524,8 @@ std::vector<Model> ProtocolModels() {
          QuietHandOver, 2},
         {"withdraw_races", "two withdraw a batch while its counters are lowered", WithdrawRaces},
         {"withdraw_timed", "two withdraw a timed task at its deadline", WithdrawTimed},
+        {"withdraw_goes_on", "a group is cancelled while one of its tasks waits in a deferred way",
+         WithdrawGoesOn},
         {"any_overlaps", "waits for any of some counters, which overlap", AnyOverlaps},
         {"rescue_chains", "chains of waits with half as many fibers", RescueChains},
         {"rescue_races", "waiters are taken for a rescue while their counter is lowered",

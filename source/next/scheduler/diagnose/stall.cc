@@ -9,11 +9,23 @@
 // (Progress), the time begins anew; the last one to become idle again looks again. So nobody looks
 // while a task runs, and no timer is set.
 //
-// The last one is not missed. A worker that becomes idle writes that down (i1), then goes through
-// the idle state with a read-modify-write (i2, Announce or JoinOrder), then looks at all others
-// (i3). Of two workers, the one whose i2 is later sees the other's i1 in its i3. Workers that poll
-// look again and again. Two events leave nobody who becomes idle: a thread outside submits tasks
-// that wait, or an attached thread leaves. They wake a sleeper (LetOneLook).
+// The last one is not missed. A worker that becomes idle writes that down (i1, of Rest), and then
+// looks at all others (i2). All are seq_cst. So of two workers, the one whose i1 is later sees the
+// other's i1 in its i2. Workers that poll look again and again. Two events leave nobody who becomes
+// idle: a thread outside submits tasks that wait, or an attached thread leaves. They wake a sleeper
+// (LetOneLook).
+//
+// Work in the hands of a worker. A worker that polls counts as idle while it looks again, and the
+// system may keep it from running when it has just taken something. So rounds come before each
+// judgement: in a round, each worker that polls begins and ends a look. A look ends when the worker
+// has found nothing, or had no fiber for each piece of work that it found (Rest::answered). After
+// some rounds in which nothing has moved, nobody holds anything. One would not be enough, because
+// work goes from hand to hand: a worker takes a timer and injects its tasks, another one takes
+// these to its deque, a third one steals them. If tasks are passed on for want of a fiber, that
+// moves the sum of Rest::refused in each round.
+//
+// A thread of the host that is in a call is about to do something, as one that holds an
+// ExternalWork. While there is one, the time does not begin.
 //
 // Deadlines. A task that waits for a deadline will continue by itself, and may then end all other
 // waits. So while there is one, only a cycle of waits is reported, which no task of it can leave.
@@ -31,19 +43,13 @@ namespace weft::internal {
 
 namespace {
 
-// relaxed: each of them has become idle since
+// A sleeper that was taken is about to run.
 bool IsIdle(const Scheduler &scheduler, const Worker &worker) noexcept {
-    if (worker.rest.kind.load(kRelaxed) != Rest::kNone || scheduler.idle.IsAsleep(worker.index))
-        return true;
-    const ThreadWaiter *const waiter = worker.rest.blockedOn.load(kRelaxed);
+    const Rest::Kind kind = worker.rest.kind.load(kSeqCst);
+    if (kind == Rest::kSleeps) return scheduler.idle.IsAsleep(worker.index);
+    if (kind != Rest::kNone) return true;
+    const ThreadWaiter *const waiter = worker.rest.blockedOn.load(kSeqCst);
     return waiter != nullptr && !waiter->isTold.load(kRelaxed);
-}
-
-bool AnyRests(const Scheduler &scheduler, Rest::Kind kind) noexcept {
-    bool any = false;
-    for (uint32_t i = 0; i < scheduler.Slots() && !any; ++i)
-        any = scheduler.workers[i].rest.kind.load(kRelaxed) == kind;
-    return any;
 }
 
 // Returns a number that changes when a fiber runs: it then finishes a task, submits one, or is
@@ -82,8 +88,9 @@ bool AnyDeadline(Scheduler &scheduler) noexcept {
     return any;
 }
 
-// `isLeft`: work is queued, and nobody takes it.
-void ReportWaiters(Scheduler &scheduler, bool isLeft, bool anyDeadline) noexcept {
+void ReportWaiters(Scheduler &scheduler, bool isQueued, bool anyDeadline) noexcept {
+    if (WasReported(scheduler, ReportCode::Stalled)) return;
+    const bool isLeft = isQueued && !anyDeadline;  // nobody takes it
     const WaitGraph graph(scheduler, true);
     const uint32_t count = CountBlocked(graph), deferred = CountDeferred(scheduler, false);
     if (graph.IsComplete() && (count == 0 || (anyDeadline && !graph.HasCycle())) &&
@@ -110,20 +117,56 @@ void ReportPoolEmpty(Scheduler &scheduler) noexcept {
                "tasks are pending, and all %u fibers wait", scheduler.fiberCount);
 }
 
-// Nothing has run for long enough. Returns false if some worker is awake and probably about to run
-// something: it looks again.
-bool Judge(Scheduler &scheduler) noexcept {
-    if (AnyRests(scheduler, Rest::kStarves)) {
-        const bool isEmpty = !AnyFree(scheduler) && AllWait(scheduler);
-        if (isEmpty) ReportPoolEmpty(scheduler);
-        return isEmpty;
+// Returns true if each worker that polls has ended a look that began in this round, and has found
+// nothing. acquire: see Poll in run/idle_loop.cc.
+bool HaveAnswered(const Scheduler &scheduler, uint32_t round) noexcept {
+    bool all = true;
+    for (uint32_t i = 0; i < scheduler.Slots() && all; ++i) {
+        const Worker &worker = scheduler.workers[i];
+        all = worker.rest.kind.load(kSeqCst) == Rest::kLooks
+                  ? worker.rest.answered.load(kAcquire) == round
+                  : IsIdle(scheduler, worker);
     }
-    if (WasReported(scheduler, ReportCode::Stalled)) return true;
-    const bool isQueued = AnyQueued(scheduler, false), anyDeadline = AnyDeadline(scheduler);
-    // A worker that is awake may be about to take it, if the system lets it run.
-    if (isQueued && AnyRests(scheduler, Rest::kLooks)) return false;
-    ReportWaiters(scheduler, isQueued && !anyDeadline, anyDeadline);
-    return true;
+    return all;
+}
+
+uint64_t Refused(const Scheduler &scheduler) noexcept {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < scheduler.Slots(); ++i)
+        sum += scheduler.workers[i].rest.refused.load(kRelaxed);
+    return sum;
+}
+
+// Returns true after enough rounds. What was seen before them then holds after them, too. A worker
+// may take something right afterwards. The caller holds the lock of `watch`.
+bool EndRounds(Scheduler &scheduler, StallWatch &watch) noexcept {
+    constexpr uint32_t kRounds = 3;
+    StallWatch::Seen &seen = watch.seen;
+    // relaxed: under the lock. release: see Poll in run/idle_loop.cc.
+    const auto begin = [&] { watch.round.store(watch.round.load(kRelaxed) + 1, kRelease); };
+    if (watch.roundsLeft == 0) {
+        seen = {scheduler.timers.Next(), Refused(scheduler), AnyDeadline(scheduler),
+                AnyQueued(scheduler, false)};
+        watch.roundsLeft = kRounds;
+        begin();
+    }
+    for (; watch.roundsLeft != 0 && HaveAnswered(scheduler, watch.round.load(kRelaxed));
+         --watch.roundsLeft)
+        begin();
+    seen.passesOn = Refused(scheduler) != seen.refused;
+    const bool holds = seen.next == scheduler.timers.Next() &&
+                       (seen.passesOn || seen.isQueued == AnyQueued(scheduler, false));
+    const bool isOver = watch.roundsLeft == 0 && holds;
+    if (!holds) watch.roundsLeft = 0;
+    return isOver;
+}
+
+// Nothing has run for long enough. Returns false if workers pass tasks on, but not all fibers wait.
+bool Judge(Scheduler &scheduler, const StallWatch::Seen &seen) noexcept {
+    if (!seen.passesOn) return ReportWaiters(scheduler, seen.isQueued, seen.anyDeadline), true;
+    const bool isEmpty = !AnyFree(scheduler) && AllWait(scheduler);
+    if (isEmpty) ReportPoolEmpty(scheduler);
+    return isEmpty;
 }
 
 }  // namespace
@@ -162,16 +205,21 @@ void LetOneLook(Scheduler &scheduler) noexcept {
         WakeOne(scheduler, nullptr, kAnyKeeper);
 }
 
-void TellStall(Scheduler &scheduler) noexcept { Judge(scheduler); }
+void TellStall(Scheduler &scheduler) noexcept {
+    ReportWaiters(scheduler, AnyQueued(scheduler, false), AnyDeadline(scheduler));
+}
 
-uint64_t WatchForStall(Scheduler &scheduler, uint64_t lookedSince) noexcept {
+uint64_t WatchForStall(Scheduler &scheduler) noexcept {
     if (!AllIdle(scheduler)) return Timers::kNever;
     ReportIfLate(scheduler);
     if (PendingTasks(scheduler) == 0 && scheduler.attached.IsZero()) return Timers::kNever;
     StallWatch &watch = scheduler.stall;
     const uint64_t lasts = uint64_t{scheduler.options.stallMilliseconds} * 1'000'000;
     // acquire: this thread sees what the external work did before it ended
-    const bool isOutside = EntryGate::StateOf(*scheduler.taskScheduler).outside.load(kAcquire) != 0;
+    const bool isOutside =
+        EntryGate::StateOf(*scheduler.taskScheduler).outside.load(kAcquire) != 0 ||
+        !EntryGate::NobodyInside(*scheduler.taskScheduler);
+    StallWatch::Seen seen;
     {
         const SpinLock::Held held(watch.lock);
         const uint64_t now = env::Now(), progress = Progress(scheduler);
@@ -179,16 +227,18 @@ uint64_t WatchForStall(Scheduler &scheduler, uint64_t lookedSince) noexcept {
             watch.progress = progress;
             watch.since = now;
             watch.isJudged = false;
+            watch.roundsLeft = 0;
         }
         if (watch.isJudged) return Timers::kNever;
-        if (now - watch.since < lasts || lookedSince < watch.since) return watch.since + lasts;
+        if (now - watch.since < lasts) return watch.since + lasts;
+        if (!EndRounds(scheduler, watch)) return now + 1'000'000;
         watch.isJudged = true;
+        seen = watch.seen;
     }
-    if (!Judge(scheduler)) {
-        const SpinLock::Held held(watch.lock);
-        watch.isJudged = false;
-    }
-    return Timers::kNever;
+    if (Judge(scheduler, seen)) return Timers::kNever;
+    const SpinLock::Held held(watch.lock);
+    watch.isJudged = false;
+    return env::Now() + 1'000'000;
 }
 
 }  // namespace weft::internal

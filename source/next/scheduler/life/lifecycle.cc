@@ -240,15 +240,16 @@ Scheduler *NewScheduler(TaskScheduler &taskScheduler, Status &status) noexcept {
 bool StartThreads(Scheduler &scheduler, uint32_t first) noexcept {
     uint32_t next = first;
     if (!StartWatchdog(scheduler)) return false;
+    // relaxed: the run has not begun
+    const uint32_t present = scheduler.options.hostThreads ? first : scheduler.workerCount;
+    for (uint32_t i = 0; i < present; ++i)
+        scheduler.workers[i].rest.kind.store(Rest::kNone, kRelaxed);
     if (scheduler.options.hostThreads) {
-        // relaxed: the run has not begun
         scheduler.absent.store(scheduler.workerCount - first, kRelaxed);
         for (uint32_t i = 0; i < first; ++i) scheduler.workers[i].hasThread.store(true, kRelaxed);
         return true;
     }
     scheduler.startCpu = scheduler.workerCount <= env::UsableCpus() ? env::CurrentCpu() : -1;
-    for (uint32_t i = first; i < scheduler.workerCount; ++i)
-        scheduler.workers[i].rest.kind.store(Rest::kNone, kRelaxed);
     while (next < scheduler.workerCount &&
            scheduler.workers[next].osThread.Start(WorkerThread, &scheduler.workers[next],
                                                   scheduler.options.threadStackBytes))

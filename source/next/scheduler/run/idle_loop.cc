@@ -67,38 +67,40 @@ bool Sleep(Worker &worker) noexcept {
         return false;
     }
     Emit(scheduler, &worker, TraceKind::Park);
+    worker.rest.kind.store(Rest::kSleeps, kSeqCst);  // see diagnose/stall.cc
     const bool wasKeeper = ParkInTime(worker);
+    worker.rest.kind.store(Rest::kNone, kRelaxed);
     Emit(scheduler, &worker, TraceKind::Unpark);
     return wasKeeper;
 }
 
 // The worker found nothing to run, and does not sleep. Looks for a stall from time to time: `at`
-// says when, in ticks.
+// says when, in ticks. release and acquire: who reads the answer sees what was done in the look,
+// and the look has seen what came before the round.
 void Poll(Worker &worker, uint64_t &at) noexcept {
-    worker.rest.kind.store(Rest::kLooks, kRelaxed);
+    Rest &rest = worker.rest;
+    rest.answered.store(rest.heard, kRelease);
+    rest.heard = worker.scheduler->stall.round.load(kAcquire);
+    rest.kind.store(Rest::kLooks, kRelease);
     if (env::Ticks() < at) return;
     at = env::Ticks() + worker.scheduler->tuning.millisecond;
     WatchForStall(*worker.scheduler);
 }
 
-// A round of a worker that has no fiber: each piece of work was looked at once.
-struct Round {
-    uint64_t left = 0;   // pieces that were not looked at
-    uint64_t began = 0;  // in env::Now()
-
-    void Begin(const Worker &worker) noexcept {
-        const Scheduler &scheduler = *worker.scheduler;
-        began = env::Now();
-        const uint32_t slots = scheduler.Slots();
-        for (uint32_t i = 0; i < slots; ++i) {
-            for (const auto &queue : scheduler.workers[i].queue)
-                left += queue.IsAcquired() ? queue.Size() : 0;
-        }
-        for (const NodeQueue &pinned : worker.pinned) {
-            for (const Node *node = pinned.first; node != nullptr; node = node->next) ++left;
-        }
+// Returns how many pieces of work the worker may find.
+uint64_t CountQueued(const Worker &worker) noexcept {
+    const Scheduler &scheduler = *worker.scheduler;
+    const uint32_t slots = scheduler.Slots();
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < slots; ++i) {
+        for (const auto &queue : scheduler.workers[i].queue)
+            count += queue.IsAcquired() ? queue.Size() : 0;
     }
-};
+    for (const NodeQueue &pinned : worker.pinned) {
+        for (const Node *node = pinned.first; node != nullptr; node = node->next) ++count;
+    }
+    return count;
+}
 
 // On the CPU of its waker a search would keep the waker from its work. A hint.
 bool MaySearch(const Worker &worker) noexcept {
@@ -164,15 +166,15 @@ bool FindWork(Worker &worker, Work &work) noexcept {
 }
 
 // Without a free fiber it continues ready fibers, and rescues tasks. It sends the other tasks round
-// through the injector, to reach those behind them: so it takes the oldest first. After each round
-// it naps.
+// through the injector, to reach those behind them: so it takes the oldest first. When it has
+// looked at each of them once, it naps.
 void ThreadLoop(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     uint64_t looksAt = env::Ticks();
-    Round round;
+    uint64_t left = 0;  // pieces of work that it has not looked at
     const auto run = [&](Fiber &fiber) {
         worker.rest.kind.store(Rest::kNone, kRelaxed);
-        round = {};
+        left = 0;
         SwitchTo(worker.thread, fiber, Destination::None);
     };
     StartClock(worker);
@@ -186,23 +188,21 @@ void ThreadLoop(Worker &worker) noexcept {
         worker.fair.budget = 0;  // lower levels get their share also if no task can begin
         OweFairPick(worker);
         const Work work = NextWork(worker);
-        if (!work) {
-            AnswerIdleRequests(scheduler, &worker);
-            Poll(worker, looksAt);
-            env::NapThread();
-        } else if (work.entry.TheKind() == Entry::Fiber) {
-            run(work.entry.TheFiber());
-        } else if (Fiber *const fiber = Rescue(worker, work)) {
-            run(*fiber);
-        } else {
+        if (work) {
+            const bool isFiber = work.entry.TheKind() == Entry::Fiber;
+            if (Fiber *const fiber = isFiber ? &work.entry.TheFiber() : Rescue(worker, work)) {
+                run(*fiber);
+                continue;
+            }
+            if (left == 0) left = 1 + CountQueued(worker);
             ForgoTurn(worker, work.level);
             PutBehind(worker, work);
-            if (round.left != 0 && --round.left != 0) continue;
-            worker.rest.kind.store(Rest::kStarves, kRelaxed);
-            WatchForStall(scheduler, round.began);
-            env::NapThread();
-            round.Begin(worker);
+            if (--left != 0) continue;
         }
+        left = 0;
+        AnswerIdleRequests(scheduler, &worker);
+        Poll(worker, looksAt);
+        env::NapThread();
     }
 }
 

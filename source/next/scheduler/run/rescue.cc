@@ -76,6 +76,7 @@ Fiber *Rescue(Worker &worker, const Work &work) noexcept {
 }
 
 void PutBehind(Worker &worker, const Work &work) noexcept {
+    AddTo(worker.rest.refused, 1, kRelaxed);  // published by the end of the look
     Chunk *chunk;
     if (work.entry.TheKind() == Entry::Chunk) {
         chunk = &work.entry.TheChunk();

@@ -72,6 +72,16 @@ struct StallWatch {
     uint64_t progress = ~uint64_t{0};  // at the last check
     uint64_t since = 0;                // since then nothing has run
     bool isJudged = false;             // since then a check has come to a result
+    env::Atomic<uint32_t> round{0};    // the number of the latest round
+    uint32_t roundsLeft = 0;           // before a judgement; 0: they have not begun
+    // What holds in the rounds.
+    struct Seen {
+        uint64_t next = 0;     // the earliest deadline
+        uint64_t refused = 0;  // at the beginning
+        bool anyDeadline = false;
+        bool isQueued = false;
+        bool passesOn = false;  // workers have no fiber for what they find
+    } seen;
 };
 
 /// What is remembered about an end that takes long (diagnose/late_end.cc).

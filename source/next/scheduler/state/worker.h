@@ -109,18 +109,22 @@ struct Figures {
 inline constexpr uint8_t kMustNotSubmit = 1;  // a hook runs where it may be between two tasks
 inline constexpr uint8_t kWatched = 2;        // the run is traced, or has an order
 
-/// What the thread of a worker does that neither runs something nor is asleep. So the checks for
-/// stalls know whether it may yet do something. Written by the owner; relaxed.
+/// What the thread of a worker does that runs nothing. So the checks for stalls know whether it may
+/// yet do something (diagnose/stall.cc). Written by the owner.
 struct Rest {
     enum Kind : uint8_t {
         kNone,
-        kAway,    // no thread runs the worker
-        kLooks,   // it looks again and again, and finds nothing
-        kStarves  // it finds tasks, but there is no fiber for them
+        kAway,   // no thread runs the worker
+        kLooks,  // it looks again and again, and has found nothing, or nothing that it has a fiber
+                 // for
+        kSleeps  // it has announced its sleep, and has found nothing afterwards
     };
     env::Atomic<Kind> kind{kAway};
     // It is blocked in a wait (Meanwhile::Nothing), or null.
     env::Atomic<ThreadWaiter *> blockedOn{nullptr};
+    uint32_t heard = 0;                 // the number of the round when its look began
+    env::Atomic<uint32_t> answered{0};  // the same, of the latest look that has ended
+    env::Atomic<uint64_t> refused{0};   // pieces of work for which it had no fiber
 };
 
 struct alignas(kLineBytes) Worker {

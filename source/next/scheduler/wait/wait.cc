@@ -272,8 +272,7 @@ namespace {
 
 // Returns false at the deadline. Meanwhile the worker counts as idle (diagnose/stall.cc).
 bool ParkThread(Worker &worker, ThreadWaiter &waiter, uint64_t deadline) noexcept {
-    worker.rest.blockedOn.store(&waiter, kRelaxed);
-    worker.scheduler->idle.JoinOrder();
+    worker.rest.blockedOn.store(&waiter, kSeqCst);  // see diagnose/stall.cc
     bool told, isOver;
     do {
         const uint64_t until = std::min(deadline, WatchForStall(*worker.scheduler));
