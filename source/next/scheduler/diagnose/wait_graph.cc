@@ -6,20 +6,29 @@
 #include "scheduler/wait/deferred.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace weft::internal {
 
 WaitGraph::WaitGraph(Scheduler &scheduler, bool allIdle) noexcept
     : m_scheduler(scheduler), m_allIdle(allIdle) {
-    if (!Allocate()) return;
+    constexpr uint32_t kMore = 16;  // more may begin to wait meanwhile; the last ones are left out
+    Read();                         // only counts
+    m_maxNodes = m_count + kMore;
+    m_maxLowerers = m_lowererCount + kMore;
+    m_lowerers = scheduler.memory.NewArray<Lowerer>(m_maxLowerers);
+    if (m_lowerers != nullptr) m_nodes = scheduler.memory.NewArray<Node>(m_maxNodes);
+    m_count = 0;
+    if (m_nodes == nullptr) return;
     const SchedulerState &state = EntryGate::StateOf(*scheduler.taskScheduler);
     for (const std::atomic<const char *> &name : state.outsideNames) {
         if (m_work == nullptr) m_work = name.load(kRelaxed);
     }
     m_othersMayLower = CountDeferred(scheduler, true) != 0 || state.outside.load(kRelaxed) != 0 ||
                        AnyQueued(scheduler, true);
-    ReadFibers();
-    ReadThreads();
+    Read();
+    m_count = std::min(m_count, m_maxNodes);
+    m_lowererCount = std::min(m_lowererCount, m_maxLowerers);
     FindEdges();
     MarkEnding();
     MarkCycles();
@@ -30,44 +39,27 @@ WaitGraph::WaitGraph(Scheduler &scheduler, bool allIdle) noexcept
 }
 
 WaitGraph::~WaitGraph() {
-    const Memory &memory = m_scheduler.memory;
-    memory.DeleteArray(m_nodes, m_maxNodes);
-    memory.DeleteArray(m_lowerers, m_maxLowerers);
+    m_scheduler.memory.DeleteArray(m_nodes, m_maxNodes);
+    m_scheduler.memory.DeleteArray(m_lowerers, m_maxLowerers);
 }
 
-// Counts first. More fibers may begin to wait until they are read; the last ones may be left out.
-bool WaitGraph::Allocate() noexcept {
-    constexpr uint32_t kMore = 16;
-    uint32_t used = 0, held = 0, waiting = 0, threads = 0;
+void WaitGraph::Read() noexcept {
+    Node leftOut;
+    m_count = m_lowererCount = 0;
+    const auto add = [&]() -> Node & {
+        return m_count++ < m_maxNodes ? m_nodes[m_count - 1] : leftOut;
+    };
     for (uint32_t i = 0; i < m_scheduler.AllFibers(); ++i) {
-        const Fiber &fiber = m_scheduler.fibers[i];
-        used += fiber.counter.load(kRelaxed) != nullptr ? 1u : 0u;
-        waiting += fiber.wait.counter.load(kRelaxed) != nullptr ? 1u : 0u;
-        fiber.locks.ForEach([&](const void *) { ++held; });
-    }
-    while (m_scheduler.threadWaiters.Has(threads)) ++threads;
-    m_maxNodes = waiting + threads + kMore;
-    m_maxLowerers = used + held + waiting * FiberWait::kInlined + kMore;
-    const Memory &memory = m_scheduler.memory;
-    m_lowerers = memory.NewArray<Lowerer>(m_maxLowerers);
-    if (m_lowerers != nullptr) m_nodes = memory.NewArray<Node>(m_maxNodes);
-    return m_nodes != nullptr;
-}
-
-void WaitGraph::ReadFibers() noexcept {
-    for (uint32_t i = 0; i < m_scheduler.AllFibers() && m_count < m_maxNodes; ++i) {
         const Fiber &fiber = m_scheduler.fibers[i];
         const FiberWait &wait = fiber.wait;
         const Counter *const waitsFor = wait.counter.load(kRelaxed);
         // guestsLeft: a Stop without workers waits for external threads
         const bool waits = waitsFor != nullptr && waitsFor != &m_scheduler.guestsLeft;
-        if (!waits) {
-            // While nothing runs, a fiber that does not wait is free, or looks for work.
-            if (!m_allIdle && !IsFree(m_scheduler, i)) AddLowerers(fiber, i, kNone);
-            continue;
-        }
-        AddLowerers(fiber, i, m_count);
-        Node &node = m_nodes[m_count++];
+        // While nothing runs, a fiber that does not wait is free, or looks for work.
+        if (!waits && (m_allIdle || IsFree(m_scheduler, i))) continue;
+        AddLowerers(fiber, i, waits);
+        if (!waits) continue;
+        Node &node = add();
         node.waiter.fiber = i;
         node.waiter.task = fiber.name.load(kRelaxed);
         node.waiter.counter = waitsFor;
@@ -81,27 +73,25 @@ void WaitGraph::ReadFibers() noexcept {
         else if (kind == WaitKind::Several)
             NameCause(node, WaitCause::Unknown, kNone);
     }
-}
-
-void WaitGraph::ReadThreads() noexcept {
-    for (uint32_t i = 0; m_scheduler.threadWaiters.Has(i) && m_count < m_maxNodes; ++i) {
+    for (uint32_t i = 0; m_scheduler.threadWaiters.Has(i); ++i) {
         const Counter *counter = m_scheduler.threadWaiters.At(i).waitsFor.load(kRelaxed);
         if (counter == nullptr) continue;
-        Node &node = m_nodes[m_count++];
+        Node &node = add();
         node.waiter.isExternal = true;
         node.waiter.counter = counter;
     }
 }
 
 // The counters of inline tasks are known only of fibers that wait.
-void WaitGraph::AddLowerers(const Fiber &fiber, uint32_t index, uint32_t node) noexcept {
-    const char *task = fiber.name.load(kRelaxed);
+void WaitGraph::AddLowerers(const Fiber &fiber, uint32_t index, bool waits) noexcept {
+    const uint32_t node = waits && m_count < m_maxNodes ? m_count : kNone;
     bool isInnermost = true;
     const auto add = [&](const void *awaited) {
-        if (awaited == nullptr || m_lowererCount == m_maxLowerers) return;
-        m_lowerers[m_lowererCount++] = {awaited, node, index, task, isInnermost};
+        if (awaited != nullptr && m_lowererCount++ < m_maxLowerers)
+            m_lowerers[m_lowererCount - 1] = {awaited, node, index, fiber.name.load(kRelaxed),
+                                              isInnermost};
     };
-    for (uint32_t i = 0; i < FiberWait::kInlined && node != kNone; ++i) {
+    for (uint32_t i = 0; waits && i < FiberWait::kInlined; ++i) {
         const Counter *counter = fiber.wait.inlined[i].load(kRelaxed);
         if (counter == nullptr) break;
         add(counter);
@@ -151,38 +141,24 @@ bool WaitGraph::IsOwn(const Node &node, const Lowerer &lowerer) const noexcept {
 
 // Returns true if the cause is known now.
 bool WaitGraph::Decide(Node &node) noexcept {
-    if (node.forIdle) {
-        if (node.onTop) return false;  // the task below never ends
-        for (uint32_t i = 0; i < m_count; ++i) {
-            const Node &other = m_nodes[i];
-            if (!other.forIdle && !other.waiter.isExternal &&
-                !(other.isKnown && other.waiter.cause >= WaitCause::Unknown))
-                return false;
-        }
-        NameCause(node, WaitCause::Working, kNone);
-        return true;
-    }
-    bool all = true, none = true;
+    bool isBlocked = false, isLowered = node.forIdle;
     WaitCause worst = WaitCause::Working;
     uint32_t by = kNone;
-    for (uint32_t i = node.first; i < node.end; ++i) {
-        const uint32_t other = m_lowerers[i].node;
-        if (IsOwn(node, m_lowerers[i])) continue;
-        none = false;
-        const bool isKnown = other == kNone || m_nodes[other].isKnown;
+    for (uint32_t i = 0; i < EdgeCount(node); ++i) {
+        if (EdgeAt(node, i) != kNone) {
+            isBlocked = isLowered = true;
+            continue;
+        }
+        if (node.forIdle || IsOwn(node, m_lowerers[node.first + i])) continue;
+        isLowered = true;
+        const uint32_t other = m_lowerers[node.first + i].node;
         const WaitCause cause = other == kNone ? WaitCause::Working : m_nodes[other].waiter.cause;
-        const bool ends = isKnown && cause >= WaitCause::Unknown;
-        all = all && ends;
-        if (!ends) continue;
-        if (by == kNone || cause < worst) by = i;
+        if (by == kNone || cause < worst) by = node.first + i;
         worst = std::min(worst, cause);
     }
-    if (none) {
-        NameCause(node, m_othersMayLower ? WaitCause::Unknown : WaitCause::Nobody, kNone);
-        if (m_othersMayLower) node.waiter.byWork = m_work;
-        return true;
-    }
-    if (by == kNone || !(all || node.anyEnds)) return false;
+    if (isBlocked && (by == kNone || !node.anyEnds)) return false;
+    if (!isLowered && m_othersMayLower) node.waiter.byWork = m_work;
+    if (!isLowered) worst = m_othersMayLower ? WaitCause::Unknown : WaitCause::Nobody;
     NameCause(node, worst, by);
     return true;
 }
@@ -206,65 +182,37 @@ uint32_t WaitGraph::EdgeAt(const Node &node, uint32_t i) const noexcept {
 // What is not known yet cannot end: it is in a cycle, or waits for what cannot end.
 void WaitGraph::MarkCycles() noexcept {
     for (uint32_t i = 0; i < m_count; ++i) {
-        if (!m_nodes[i].isKnown && m_nodes[i].order == kNone) Search(i);
-    }
-    for (uint32_t i = 0; i < m_count; ++i) {
         Node &node = m_nodes[i];
         if (node.isKnown) continue;
-        WaitCause cause = WaitCause::Stuck;
+        node.waiter.cause = WaitCause::Stuck;
         uint32_t next = kNone;
-        for (uint32_t edge = 0; edge < EdgeCount(node); ++edge) {
+        for (uint32_t edge = 0; edge < EdgeCount(node) && node.waiter.cause == WaitCause::Stuck;
+             ++edge) {
             const uint32_t other = EdgeAt(node, edge);
             if (other == kNone) continue;
-            const bool isCycle = !m_nodes[other].isKnown && m_nodes[other].part == node.part;
-            if (next == kNone || isCycle) next = other;
-            if (isCycle) cause = WaitCause::Cycle;
-            if (isCycle) break;
+            if (Reaches(other, i)) node.waiter.cause = WaitCause::Cycle;
+            if (next == kNone || node.waiter.cause == WaitCause::Cycle) next = other;
         }
-        node.waiter.cause = cause;
         if (next == kNone) continue;
         node.waiter.byFiber = m_nodes[next].waiter.fiber;
         node.waiter.byTask = m_nodes[next].waiter.task;
     }
 }
 
-// Tarjan's search from one node, without recursion. Numbers the strongly connected parts by their
-// first node.
-void WaitGraph::Search(uint32_t root) noexcept {
-    for (uint32_t at = root; at != kNone;) {
-        Node &node = m_nodes[at];
-        if (node.order == kNone) {
-            node.order = node.low = m_searched++;
-            node.onStack = true;
-            node.part = m_stack;
-            m_stack = at;
-        }
-        if (node.edge < EdgeCount(node)) {
-            const uint32_t other = EdgeAt(node, node.edge++);
-            if (other == kNone || m_nodes[other].isKnown) continue;
-            if (m_nodes[other].order == kNone) {
-                m_nodes[other].parent = at;
-                at = other;
-            } else if (m_nodes[other].onStack) {
-                node.low = std::min(node.low, m_nodes[other].order);
-            }
-            continue;
-        }
-        if (node.low == node.order) ClosePart(at);
-        if (node.parent != kNone)
-            m_nodes[node.parent].low = std::min(m_nodes[node.parent].low, node.low);
-        at = node.parent;
+// Returns true if edges lead from one node to the other. Earlier searches for the other one found
+// nothing: what they have seen is left out.
+bool WaitGraph::Reaches(uint32_t from, uint32_t to) noexcept {
+    uint32_t top = kNone;
+    const auto see = [&](uint32_t i) {
+        if (i == kNone || m_nodes[i].isKnown || m_nodes[i].seenFor == to) return;
+        m_nodes[i].seenFor = to;
+        m_nodes[i].below = std::exchange(top, i);
+    };
+    for (see(from); top != kNone && top != to;) {
+        const Node &node = m_nodes[std::exchange(top, m_nodes[top].below)];
+        for (uint32_t edge = 0; edge < EdgeCount(node); ++edge) see(EdgeAt(node, edge));
     }
-}
-
-// Takes a strongly connected part from the stack.
-void WaitGraph::ClosePart(uint32_t first) noexcept {
-    for (uint32_t at = m_stack;; at = m_stack) {
-        m_stack = m_nodes[at].part;
-        m_nodes[at].onStack = false;
-        m_nodes[at].part = first;
-        if (at == first) return;
-    }
+    return top == to;
 }
 
 }  // namespace weft::internal

@@ -4,8 +4,7 @@
 // counter that it waits for, or hold the lock that it waits for (SchedulerOptions::lockHolders). A
 // wait for zero can end if all these fibers can continue; a wait for a higher value, if one of them
 // can. A fiber that runs or is ready can continue. The other waits cannot be ended by a task that
-// runs. Among these, each strongly connected component with an edge inside is a deadlock (R.
-// Tarjan, Depth-first search and linear graph algorithms, 1972).
+// runs. Among these, those from which edges lead back to themselves are in a deadlock.
 //
 // All loads are relaxed. If nothing runs, the caller sees what all have written before (AllIdle).
 // While tasks run, the graph may mix several moments. It never reads a counter or a stack, because
@@ -52,13 +51,8 @@ private:
         bool anyEnds = false;  // a wait for a value above zero
         uint32_t first = 0;    // m_lowerers from here to `end` lower the counter or hold the lock
         uint32_t end = 0;
-        // For the search.
-        bool onStack = false;
-        uint32_t order = kNone;   // number of the visit
-        uint32_t low = kNone;     // the smallest `order` that is reached from here on the stack
-        uint32_t part = kNone;    // on the stack: the node below; later the first of its component
-        uint32_t parent = kNone;  // from which the search came
-        uint32_t edge = 0;        // the next edge to follow
+        uint32_t seenFor = kNone;  // the latest search that came here (Reaches)
+        uint32_t below = kNone;    // on the stack of that search
     };
     // A fiber whose task lowers a counter, or holds a lock.
     struct Lowerer {
@@ -69,18 +63,14 @@ private:
         bool isInnermost;  // the counter counts the task that waits, not one below it on the stack
     };
 
-    bool Allocate() noexcept;
-    void ReadFibers() noexcept;
-    void ReadThreads() noexcept;
-    // `node`: kNone if the fiber does not wait.
-    void AddLowerers(const Fiber &fiber, uint32_t index, uint32_t node) noexcept;
+    void Read() noexcept;
+    void AddLowerers(const Fiber &fiber, uint32_t index, bool waits) noexcept;
     void FindEdges() noexcept;
     void MarkEnding() noexcept;
     bool Decide(Node &node) noexcept;
     bool IsOwn(const Node &node, const Lowerer &lowerer) const noexcept;
     void MarkCycles() noexcept;
-    void Search(uint32_t root) noexcept;
-    void ClosePart(uint32_t node) noexcept;
+    bool Reaches(uint32_t from, uint32_t to) noexcept;
     uint32_t EdgeCount(const Node &node) const noexcept;
     uint32_t EdgeAt(const Node &node, uint32_t i) const noexcept;
     void NameCause(Node &node, WaitCause cause, uint32_t by) noexcept;
@@ -93,8 +83,6 @@ private:
     Lowerer *m_lowerers = nullptr;
     uint32_t m_maxNodes = 0, m_maxLowerers = 0;
     uint32_t m_count = 0, m_lowererCount = 0;
-    uint32_t m_searched = 0;   // number of visited nodes
-    uint32_t m_stack = kNone;  // the uppermost node of the search's stack
 };
 
 }  // namespace weft::internal
