@@ -1,6 +1,12 @@
-// Implements late_end.h.
-#include "scheduler/diagnose/late_end.h"
-
+// The end of a run that takes long: EndDelayed, and what StopFor withdraws.
+//
+// A timer is due when the end has been wanted for long enough (run/ending.h). If StopFor has been
+// called, the worker that takes the timer withdraws the tasks that wait for a time or a counter,
+// and reports them. Otherwise it reports what the end waits for: at once if external threads delay
+// it; else as soon as all workers are idle, because a task that runs may be all that is left.
+//
+// From then on such tasks are refused (MayDefer). A submission that has passed this check may come
+// after the withdrawal. So the timer is set again and again until the run has ended.
 #include "scheduler/diagnose/wait_text.h"
 #include "scheduler/diagnose/watch.h"
 #include "scheduler/run/ending.h"
@@ -10,8 +16,6 @@
 #include "scheduler/submit/finish.h"
 #include "scheduler/wait/deferred.h"
 
-#include <cstdio>
-
 namespace weft::internal {
 
 namespace {
@@ -19,97 +23,67 @@ namespace {
 constexpr uint64_t kWithdrawsAgain = 100'000'000;  // ns
 constexpr size_t kTextBytes = 4096, kWithdrawnBytes = 1024;
 
-// The time until a deadline, for a text.
-struct TimeLeft {
-    explicit TimeLeft(uint64_t deadline) noexcept {
-        const uint64_t now = env::Now(), left = deadline > now ? deadline - now : 0;
-        const bool isLong = left >= 10'000'000'000;
-        std::snprintf(text, sizeof text, "%llu %s",
-                      static_cast<unsigned long long>(left / (isLong ? 1'000'000'000 : 1'000'000)),
-                      isLong ? "s" : "ms");
-    }
-    char text[32];
-};
-
 // A list in a report. The first items are told, the others are only counted.
-class ItemList {
-public:
+struct ItemList {
     static constexpr uint32_t kMost = 8;
 
-    // `heading`: comes before the first item.
-    ItemList(ReportText &text, const char *heading) noexcept : m_text(text), m_heading(heading) {}
+    ReportText &text;
+    const char *heading;  // comes before the first item
+    uint64_t tasks = 0;
+    uint32_t items = 0;
 
-    // Adds tasks of one submission that wait for a time, or for counters (kNever).
-    void AddDeferred(const Deferred &tasks, uint64_t deadline) noexcept {
-        if (!Begin(tasks.count)) return;
-        const bool isTimed = deadline != Timers::kNever;
-        AddName(!isTimed           ? "deferred task"
-                : tasks.isPeriodic ? "periodic task"
-                : tasks.isKept     ? "coroutine"
-                                   : "timed task",
-                tasks.count, tasks.name);
-        isTimed ? m_text.Add(" (in %s)", TimeLeft(deadline).text)
-                : m_text.Add(" (after a counter)");
-    }
-
-    // Adds a task that waits on its fiber. relaxed: for a report
-    void AddWaiter(const WaiterInfo &waiter, const FiberWait &wait) noexcept {
-        if (!Begin(1)) return;
-        AddName("task", 1, waiter.task);
-        const WaitKind kind = wait.kind.load(kRelaxed);
-        const uint64_t deadline = wait.deadline.load(kRelaxed);
-        if (kind == WaitKind::Call) return m_text.Add(" (in a blocking call)");
-        if (kind == WaitKind::Operation) return m_text.Add(" (in an operation of AsyncIo)");
-        if (waiter.lock != nullptr) return m_text.Add(" (waits for lock %p)", waiter.lock);
-        if (kind == WaitKind::Sleep) return m_text.Add(" (sleeps for %s)", TimeLeft(deadline).text);
-        if (deadline != Timers::kNever)
-            return m_text.Add(" (waits for at most %s)", TimeLeft(deadline).text);
-        if (kind == WaitKind::Several) return m_text.Add(" (waits for one of several counters)");
-        m_text.Add(" (waits for counter %p)", static_cast<const void *>(waiter.counter));
-    }
-
-    // Ends the list. `others`: how many more tasks there are, of which nothing is known.
-    void End(uint64_t others) noexcept {
-        if (m_items > kMost) m_text.Add(" and %u more", m_items - kMost);
-        if (others != 0)
-            m_text.Add("%s%llu other %s", m_items == 0 ? m_heading : ", ",
-                       static_cast<unsigned long long>(others), others == 1 ? "task" : "tasks");
-    }
-
-    uint64_t TaskCount() const noexcept { return m_tasks; }
-
-private:
-    // Counts the next item. Returns true if it is to be told.
-    bool Begin(uint32_t tasks) noexcept {
-        m_tasks += tasks;
-        if (++m_items > kMost) return false;
-        m_text.Add("%s", m_items == 1 ? m_heading : ", ");
+    // Counts the next item: tasks of one name. Returns true if it is told.
+    bool Add(const char *kind, uint32_t count, const char *name) noexcept {
+        tasks += count;
+        if (++items > kMost) return false;
+        text.Add("%s", items == 1 ? heading : ", ");
+        if (count > 1) text.Add("%u times ", count);
+        name != nullptr ? text.Add("%s '%.40s'", kind, name) : text.Add("%s without a name", kind);
         return true;
     }
-    void AddName(const char *kind, uint32_t count, const char *name) noexcept {
-        if (count > 1) m_text.Add("%u times ", count);
-        name != nullptr ? m_text.Add("%s '%.40s'", kind, name)
-                        : m_text.Add("%s without a name", kind);
+    void AddUntil(const char *what, uint64_t deadline) noexcept {
+        const uint64_t now = env::Now(), left = deadline > now ? deadline - now : 0;
+        const bool isLong = left >= 10'000'000'000;
+        text.Add(" (%s %llu %s)", what,
+                 static_cast<unsigned long long>(left / (isLong ? 1'000'000'000 : 1'000'000)),
+                 isLong ? "s" : "ms");
     }
-
-    ReportText &m_text;
-    const char *const m_heading;
-    uint64_t m_tasks = 0;
-    uint32_t m_items = 0;
+    // Adds tasks of one submission that wait for a time, or for counters (kNever).
+    void AddDeferred(const Deferred &deferred, uint64_t deadline) noexcept {
+        const bool isTimed = deadline != Timers::kNever;
+        const char *const kind = !isTimed              ? "deferred task"
+                                 : deferred.isPeriodic ? "periodic task"
+                                 : deferred.isKept     ? "coroutine"
+                                                       : "timed task";
+        if (!Add(kind, deferred.count, deferred.name)) return;
+        isTimed ? AddUntil("in", deadline) : text.Add(" (after a counter)");
+    }
+    // Adds a task that waits on its fiber. relaxed: for a report
+    void AddWaiter(const WaiterInfo &waiter, const FiberWait &wait) noexcept {
+        if (!Add("task", 1, waiter.task)) return;
+        const WaitKind kind = wait.kind.load(kRelaxed);
+        const uint64_t deadline = wait.deadline.load(kRelaxed);
+        if (kind == WaitKind::Call)
+            text.Add(" (in a blocking call)");
+        else if (kind == WaitKind::Operation)
+            text.Add(" (in an operation of AsyncIo)");
+        else if (waiter.lock != nullptr)
+            text.Add(" (waits for lock %p)", waiter.lock);
+        else if (deadline != Timers::kNever)
+            AddUntil(kind == WaitKind::Sleep ? "sleeps for" : "waits for at most", deadline);
+        else if (kind == WaitKind::Several)
+            text.Add(" (waits for one of several counters)");
+        else
+            text.Add(" (waits for counter %p)", static_cast<const void *>(waiter.counter));
+    }
+    // Ends the list. `all`: how many tasks there are; of the others nothing is known.
+    void End(uint64_t all) noexcept {
+        if (items > kMost) text.Add(" and %u more", items - kMost);
+        if (all <= tasks) return;
+        text.Add("%s%llu other %s", items == 0 ? heading : ", ",
+                 static_cast<unsigned long long>(all - tasks), all - tasks == 1 ? "task" : "tasks");
+    }
 };
-
-// Calls tell(deferred, handle) for all tasks that wait for counters or for a time. The object stays
-// meanwhile.
-template <class Tell>
-void ForDeferred(Scheduler &scheduler, Worker *worker, Tell tell) noexcept {
-    for (uint32_t index = 0; scheduler.deferred.Has(index); ++index) {
-        const DeferredHandle handle = ReferTo(scheduler, index);
-        if (handle.IsEmpty()) continue;
-        Deferred &deferred = scheduler.deferred.At(index);
-        tell(deferred, handle);
-        Reach(scheduler, worker, deferred, 1);
-    }
-}
 
 // Adds the external threads that are in a call, and the number of attached threads.
 void AddGuests(ReportText &text, const Scheduler &scheduler, const WaitGraph &graph) noexcept {
@@ -132,7 +106,7 @@ void AddGuests(ReportText &text, const Scheduler &scheduler, const WaitGraph &gr
 void AddAwaited(ReportText &text, Scheduler &scheduler, Worker *worker,
                 uint64_t withdrawn) noexcept {
     const WaitGraph graph(scheduler, AllIdle(scheduler));
-    ItemList items(text, "; it waits for ");
+    ItemList items{text, "; it waits for "};
     ForDeferred(scheduler, worker, [&](Deferred &deferred, const DeferredHandle &) {
         items.AddDeferred(deferred, scheduler.timers.DeadlineOf(deferred.timer));
     });
@@ -141,8 +115,8 @@ void AddAwaited(ReportText &text, Scheduler &scheduler, Worker *worker,
         if (!waiter.isExternal && waiter.fiber < scheduler.fiberCount)
             items.AddWaiter(waiter, scheduler.fibers[waiter.fiber].wait);
     }
-    const uint64_t pending = PendingTasks(scheduler), known = items.TaskCount() + withdrawn;
-    items.End(pending > known ? pending - known : 0);
+    const uint64_t pending = PendingTasks(scheduler);
+    items.End(pending > withdrawn ? pending - withdrawn : 0);
     AddGuests(text, scheduler, graph);
     // relaxed: for a report
     if (const uint32_t outside =
@@ -150,34 +124,8 @@ void AddAwaited(ReportText &text, Scheduler &scheduler, Worker *worker,
         text.Add("; external work that has not ended: %u", outside);
 }
 
-// The tasks are this thread's, so the group lives until they are handed over. Then it skips them.
-bool Withdraw(Scheduler &scheduler, Worker *worker, const DeferredHandle &handle) noexcept {
-    Deferred *const deferred = ClaimTasks(scheduler, handle);
-    if (deferred == nullptr) return false;
-    if (deferred->isPeriodic) GroupOf(deferred->tasks.newest->of)->Cancel();
-    DeliverClaimed(scheduler, worker, *deferred, !deferred->isPeriodic);
-    return true;
-}
-
-// Returns true if it has reported.
-bool WithdrawAll(Scheduler &scheduler, Worker *worker) noexcept {
-    scheduler.lateEnd.withdraws.store(true, kRelaxed);  // late readers: see the top of late_end.h
-    ReportText text(scheduler.memory, kWithdrawnBytes);
-    ItemList items(text, "; StopFor has withdrawn ");
-    ForDeferred(scheduler, worker, [&](Deferred &deferred, const DeferredHandle &handle) {
-        const uint64_t deadline = scheduler.timers.DeadlineOf(deferred.timer);
-        if (!deferred.isKept && Withdraw(scheduler, worker, handle))
-            items.AddDeferred(deferred, deadline);
-    });
-    if (items.TaskCount() == 0) return false;
-    items.End(0);
-    scheduler.lateEnd.hasWithdrawn = true;
-    ReportLateEnd(scheduler, worker, text.Get(), items.TaskCount());
-    return true;
-}
-
-}  // namespace
-
+// Reports EndDelayed, once a run. `withdrawn`: a text of the `count` tasks that StopFor has
+// withdrawn, or null.
 void ReportLateEnd(Scheduler &scheduler, Worker *worker, const char *withdrawn,
                    uint64_t count) noexcept {
     if (WasReported(scheduler, ReportCode::EndDelayed)) return;
@@ -193,6 +141,35 @@ void ReportLateEnd(Scheduler &scheduler, Worker *worker, const char *withdrawn,
                    text.Get());
 }
 
+// Returns true if it has reported.
+bool WithdrawAll(Scheduler &scheduler, Worker *worker) noexcept {
+    scheduler.lateEnd.withdraws.store(true, kRelaxed);  // late readers: see the top of this file
+    ReportText text(scheduler.memory, kWithdrawnBytes);
+    ItemList items{text, "; StopFor has withdrawn "};
+    ForDeferred(scheduler, worker, [&](Deferred &deferred, const DeferredHandle &handle) {
+        const uint64_t deadline = scheduler.timers.DeadlineOf(deferred.timer);
+        if (deferred.isKept || ClaimTasks(scheduler, handle) == nullptr) return;
+        // The tasks are this thread's, so the group lives until they are handed over. Then it skips
+        // them.
+        if (deferred.isPeriodic) GroupOf(deferred.tasks.newest->of)->Cancel();
+        DeliverClaimed(scheduler, worker, deferred, !deferred.isPeriodic);
+        items.AddDeferred(deferred, deadline);
+    });
+    if (items.tasks == 0) return false;
+    items.End(0);
+    scheduler.lateEnd.hasWithdrawn = true;
+    ReportLateEnd(scheduler, worker, text.Get(), items.tasks);
+    return true;
+}
+
+// Returns true if external threads keep the run from ending: they wait, or are attached. Without
+// workers Stop itself is attached.
+bool AnyGuest(const Scheduler &scheduler) noexcept {
+    return scheduler.guests.load(kSeqCst) > (scheduler.workerCount == 0 ? 1u : 0u);
+}
+
+}  // namespace
+
 void EndIsLate(Scheduler &scheduler, Worker &worker) noexcept {
     const bool withdraws = scheduler.lateEnd.withdrawsAt != Timers::kNever;
     const bool isReported = withdraws && WithdrawAll(scheduler, &worker);
@@ -202,6 +179,14 @@ void EndIsLate(Scheduler &scheduler, Worker &worker) noexcept {
         scheduler.lateEnd.isLate.store(true, kRelaxed);  // a worker that becomes idle sees it
     }
     if (withdraws) SetEndTimer(scheduler, &worker, env::Now() + kWithdrawsAgain);
+}
+
+// relaxed: a worker that has taken the timer comes here later
+void ReportIfLate(Scheduler &scheduler) noexcept {
+    if (WEFT_UNLIKELY(scheduler.lateEnd.isLate.load(kRelaxed)) &&
+        (PendingTasks(scheduler) != 0 || AnyGuest(scheduler)) &&
+        scheduler.lateEnd.isLate.exchange(false, kRelaxed))
+        ReportLateEnd(scheduler, nullptr, nullptr, 0);
 }
 
 }  // namespace weft::internal

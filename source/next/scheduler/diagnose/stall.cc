@@ -4,10 +4,10 @@
 // to lower a counter.
 //
 // Who looks. A worker that is about to park, or blocks its thread, or polls because it has no fiber
-// or never sleeps. If all others are idle, too, it takes note of the time, and parks until the
-// stall would be old enough. Then it looks again. If any worker has run something meanwhile
-// (Progress), the time begins anew; the last one to become idle again looks again. So nobody looks
-// while a task runs, and no timer is set.
+// or never sleeps. If all others are idle, too, it takes note of the time, parks until the stall
+// would be old enough, and looks again. If any worker has run something meanwhile (Progress), the
+// time begins anew; the last one to become idle again looks again. So nobody looks while a task
+// runs, and no timer is set.
 //
 // The last one is not missed. A worker that becomes idle writes that down (i1, of Rest), and then
 // looks at all others (i2). All are seq_cst. So of two workers, the one whose i1 is later sees the
@@ -18,18 +18,16 @@
 // Work in the hands of a worker. A worker that polls counts as idle while it looks again, and the
 // system may keep it from running when it has just taken something. So rounds come before each
 // judgement: in a round, each worker that polls begins and ends a look. A look ends when the worker
-// has found nothing, or had no fiber for each piece of work that it found (Rest::answered). After
-// some rounds in which nothing has moved, nobody holds anything. One would not be enough, because
-// work goes from hand to hand: a worker takes a timer and injects its tasks, another one takes
-// these to its deque, a third one steals them. If tasks are passed on for want of a fiber, that
-// moves the sum of Rest::refused in each round.
+// has found nothing, or had no fiber for each piece of work that it found (Rest::answered). One
+// round would not be enough, because work goes from hand to hand: a worker takes a timer and
+// injects its tasks, another one takes these to its deque, a third one steals them. If tasks are
+// passed on for want of a fiber, that moves the sum of Rest::refused in each round.
 //
 // A thread of the host that is in a call is about to do something, as one that holds an
 // ExternalWork. While there is one, the time does not begin.
 //
 // Deadlines. A task that waits for a deadline will continue by itself, and may then end all other
 // waits. So while there is one, only a cycle of waits is reported, which no task of it can leave.
-#include "scheduler/diagnose/late_end.h"
 #include "scheduler/diagnose/wait_text.h"
 #include "scheduler/diagnose/watch.h"
 #include "scheduler/state/entry_gate.h"
@@ -52,17 +50,24 @@ bool IsIdle(const Scheduler &scheduler, const Worker &worker) noexcept {
     return waiter != nullptr && !waiter->isTold.load(kRelaxed);
 }
 
+template <class Number>
+uint64_t Sum(const Scheduler &scheduler, Number number) noexcept {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < scheduler.Slots(); ++i) sum += number(scheduler.workers[i]);
+    return sum;
+}
+
 // Returns a number that changes when a fiber runs: it then finishes a task, submits one, or is
 // suspended again.
 uint64_t Progress(const Scheduler &scheduler) noexcept {
-    uint64_t sum = scheduler.submittedOutside.load(kRelaxed);
-    const uint32_t slots = scheduler.Slots();
-    for (uint32_t i = 0; i < slots; ++i) {
-        const Worker &worker = scheduler.workers[i];
-        sum += worker.submitted.load(kRelaxed) + worker.ended.load(kRelaxed) +
-               worker.figures.suspensions.load(kRelaxed);
-    }
-    return sum;
+    return scheduler.submittedOutside.load(kRelaxed) + Sum(scheduler, [](const Worker &worker) {
+               return worker.submitted.load(kRelaxed) + worker.ended.load(kRelaxed) +
+                      worker.figures.suspensions.load(kRelaxed);
+           });
+}
+
+uint64_t Refused(const Scheduler &scheduler) noexcept {
+    return Sum(scheduler, [](const Worker &worker) { return worker.rest.refused.load(kRelaxed); });
 }
 
 bool AnyFree(const Scheduler &scheduler) noexcept {
@@ -120,21 +125,11 @@ void ReportPoolEmpty(Scheduler &scheduler) noexcept {
 // Returns true if each worker that polls has ended a look that began in this round, and has found
 // nothing. acquire: see Poll in run/idle_loop.cc.
 bool HaveAnswered(const Scheduler &scheduler, uint32_t round) noexcept {
-    bool all = true;
-    for (uint32_t i = 0; i < scheduler.Slots() && all; ++i) {
-        const Worker &worker = scheduler.workers[i];
-        all = worker.rest.kind.load(kSeqCst) == Rest::kLooks
-                  ? worker.rest.answered.load(kAcquire) == round
-                  : IsIdle(scheduler, worker);
-    }
-    return all;
-}
-
-uint64_t Refused(const Scheduler &scheduler) noexcept {
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < scheduler.Slots(); ++i)
-        sum += scheduler.workers[i].rest.refused.load(kRelaxed);
-    return sum;
+    return Sum(scheduler, [&](const Worker &worker) {
+               return worker.rest.kind.load(kSeqCst) == Rest::kLooks
+                          ? worker.rest.answered.load(kAcquire) != round
+                          : !IsIdle(scheduler, worker);
+           }) == 0;
 }
 
 // Returns true after enough rounds. What was seen before them then holds after them, too. A worker
@@ -172,11 +167,10 @@ bool Judge(Scheduler &scheduler, const StallWatch::Seen &seen) noexcept {
 }  // namespace
 
 bool AllIdle(const Scheduler &scheduler) noexcept {
-    const uint32_t slots = scheduler.Slots();
-    for (uint32_t i = 0; i < slots; ++i) {
-        if (!IsIdle(scheduler, scheduler.workers[i])) return false;
-    }
-    return true;
+    bool all = true;
+    for (uint32_t i = 0; i < scheduler.Slots() && all; ++i)
+        all = IsIdle(scheduler, scheduler.workers[i]);
+    return all;
 }
 
 bool IsFree(const Scheduler &scheduler, uint32_t fiber) noexcept {

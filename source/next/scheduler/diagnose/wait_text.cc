@@ -22,13 +22,9 @@ void AddFiber(ReportText &text, const Scheduler &scheduler, uint32_t fiber,
     text.Add("fiber %u '%.40s'", fiber, task != nullptr ? task : unnamed);
 }
 
-// Returns what a report says before the waiters with this cause.
-const char *HeadingOf(WaitCause cause) noexcept {
-    return cause == WaitCause::Cycle    ? "in a cycle"
-           : cause == WaitCause::Nobody ? "lowered by no task"
-           : cause == WaitCause::Stuck  ? "behind these"
-                                        : "perhaps lowered by other tasks";
-}
+// What a report says before the waiters with this cause.
+constexpr const char *kHeadings[] = {"in a cycle", "lowered by no task", "behind these",
+                                     "perhaps lowered by other tasks"};
 
 // Returns true if the tasks have the same name and wait in the same way. Each task of a cycle is
 // told.
@@ -46,7 +42,6 @@ bool IsBlocked(const WaiterInfo &waiter) noexcept {
 
 ReportText::ReportText(const Memory &memory, const WaitGraph &graph) noexcept
     : ReportText(memory, kOtherBytes + graph.Count() * kBytesOfWaiter) {}
-
 ReportText::ReportText(const Memory &memory, size_t bytes) noexcept
     : m_memory(memory), m_bytes(bytes), m_text(memory.NewArray<char>(bytes)) {}
 
@@ -76,15 +71,12 @@ void AddWaiters(ReportText &text, const Scheduler &scheduler, const WaitGraph &g
         if (!IsBlocked(waiter)) continue;
         const bool isFirst = last == nullptr || last->cause != waiter.cause;
         if (last != nullptr) text.Add(isFirst ? "; " : ", ");
-        if (isFirst) text.Add("%s: ", HeadingOf(waiter.cause));
+        if (isFirst) text.Add("%s: ", kHeadings[static_cast<uint32_t>(waiter.cause)]);
         AddFiber(text, scheduler, waiter.fiber, waiter.task);
         uint32_t more = 0;
         for (; i < graph.Count() && AreAlike(waiter, graph.At(i)); ++i) ++more;
         if (more != 0) text.Add(" and %u more", more);
-        if (waiter.lock != nullptr)
-            text.Add(" for lock %p", waiter.lock);
-        else
-            text.Add(" for counter %p", static_cast<const void *>(waiter.counter));
+        text.Add(" for %s %p", waiter.lock != nullptr ? "lock" : "counter", AwaitedBy(waiter));
         if (waiter.byFiber != kAnyWorker) {
             text.Add(waiter.lock != nullptr ? " held by " : " of ");
             AddFiber(text, scheduler, waiter.byFiber, waiter.byTask);

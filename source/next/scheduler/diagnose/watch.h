@@ -32,6 +32,8 @@ bool IsFree(const Scheduler &scheduler, uint32_t fiber) noexcept;
 /// The end of the run has been wanted for so long that the timer of `lateEnd` is due. See
 /// late_end.cc.
 void EndIsLate(Scheduler &scheduler, Worker &worker) noexcept;
+/// Reports it if that timer was due and nothing was reported then. All workers are idle.
+void ReportIfLate(Scheduler &scheduler) noexcept;
 
 /// Starts the watchdog if the options ask for it. Returns false if the system refuses the thread.
 bool StartWatchdog(Scheduler &scheduler) noexcept;

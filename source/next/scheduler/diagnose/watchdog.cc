@@ -1,10 +1,9 @@
 // The watchdog: a thread that reports if no task ends for a long time.
 //
-// A stall is seen by the last worker that becomes idle (stall.cc). But if a task never ends, or
-// blocks its thread for long, its worker does not become idle. So this thread looks, four times in
-// SchedulerOptions::watchdogMilliseconds. It reports, once a run, if for that time no task has
-// finished, tasks are pending, and at each look some worker or attached thread was not idle. The
-// report is late by at most a fourth of watchdogMilliseconds.
+// If a task never ends, or blocks its thread for long, its worker does not become idle, and nobody
+// looks for a stall (stall.cc). So this thread looks, four times in watchdogMilliseconds. It
+// reports, once a run, if for that time no task has finished, tasks are pending, and at each look
+// some worker or attached thread was not idle.
 #include "scheduler/diagnose/wait_text.h"
 #include "scheduler/diagnose/watch.h"
 #include "scheduler/state/reporting.h"
@@ -13,9 +12,8 @@ namespace weft::internal {
 
 namespace {
 
-// Inline tasks may be counted as ended only after the last one of them. relaxed: only the owners
-// write. If a finished task is seen late, the time without one seems
-// longer by that delay. That is far shorter than the option's milliseconds.
+// relaxed: if a finished task is seen late, the time without one seems longer by that delay. That
+// is far shorter than the option's milliseconds.
 uint64_t Finished(const Scheduler &scheduler) noexcept {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < scheduler.Slots(); ++i)

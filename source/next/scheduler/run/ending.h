@@ -9,7 +9,7 @@ namespace weft::internal {
 /// the caller's, or null. `withdrawsAt`: when StopFor withdraws tasks, or kNever.
 void WantEnd(Scheduler &scheduler, Worker *worker, uint64_t withdrawsAt = Timers::kNever) noexcept;
 
-/// Sets the timer of an end that takes long (diagnose/late_end.h).
+/// Sets the timer of an end that takes long (diagnose/late_end.cc).
 void SetEndTimer(Scheduler &scheduler, Worker *worker, uint64_t deadline) noexcept;
 
 /// Ends the run if nothing is pending, no external thread is inside a call or waits, and the end is

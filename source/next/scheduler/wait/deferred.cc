@@ -5,7 +5,6 @@
 #include "scheduler/diagnose/watch.h"
 #include "scheduler/state/group_of_tasks.h"
 #include "scheduler/state/reporting.h"
-#include "scheduler/submit/deliver.h"
 #include "scheduler/submit/finish.h"
 #include "scheduler/submit/submit.h"
 #include "scheduler/submit/wake.h"
@@ -166,7 +165,7 @@ uint32_t Refuse(Scheduler &scheduler, const char *call, const Deferred &deferred
 }  // namespace
 
 bool MayDefer(Scheduler &scheduler, const TaskOptions &options, const char *call) noexcept {
-    // relaxed: see diagnose/late_end.h
+    // relaxed: see diagnose/late_end.cc
     if (WEFT_LIKELY(!scheduler.lateEnd.withdraws.load(kRelaxed))) return true;
     if (options.taskGroup != nullptr && TaskGroupAccess::IsPeriodic(*options.taskGroup)) {
         options.taskGroup->Cancel();
@@ -313,13 +312,10 @@ DeferredHandle ReferTo(Scheduler &scheduler, uint32_t index) noexcept {
 
 uint32_t CountDeferred(Scheduler &scheduler, bool timed) noexcept {
     uint32_t count = 0;
-    for (uint32_t index = 0; scheduler.deferred.Has(index); ++index) {
-        if (ReferTo(scheduler, index).IsEmpty()) continue;
-        Deferred &deferred = scheduler.deferred.At(index);
+    ForDeferred(scheduler, nullptr, [&](Deferred &deferred, const DeferredHandle &) {
         if (timed || scheduler.timers.DeadlineOf(deferred.timer) == Timers::kNever)
             count += deferred.count;
-        Reach(scheduler, nullptr, deferred, 1);
-    }
+    });
     return count;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "scheduler/state/scheduler.h"
+#include "scheduler/submit/deliver.h"
 #include "weft/deferred.h"
 
 namespace weft::internal {
@@ -62,6 +63,19 @@ void DeliverClaimed(Scheduler &scheduler, Worker *worker, Deferred &deferred,
 /// Refers to the tasks of this index, so that their object stays. Returns an empty handle if no
 /// tasks wait there. Call Reach for it.
 DeferredHandle ReferTo(Scheduler &scheduler, uint32_t index) noexcept;
+
+/// Calls tell(deferred, handle) for all tasks that wait for counters or for a time. The object
+/// stays meanwhile.
+template <class Tell>
+void ForDeferred(Scheduler &scheduler, Worker *worker, Tell tell) noexcept {
+    for (uint32_t index = 0; scheduler.deferred.Has(index); ++index) {
+        const DeferredHandle handle = ReferTo(scheduler, index);
+        if (handle.IsEmpty()) continue;
+        Deferred &deferred = scheduler.deferred.At(index);
+        tell(deferred, handle);
+        Reach(scheduler, worker, deferred, 1);
+    }
+}
 
 /// Returns how many tasks wait for counters. `timed`: also those that wait for a time.
 uint32_t CountDeferred(Scheduler &scheduler, bool timed) noexcept;
