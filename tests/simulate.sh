@@ -19,7 +19,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-core= build=build
+core="" build=build
 if [ "${1:-}" = --next ]; then shift; core=--core=next build=build/next; fi
 
 mkdir -p build/test-logs
@@ -29,7 +29,7 @@ make -C $build/premake --no-print-directory -j"$(nproc)" config=release simulato
     { tail -n 100 "$log"; exit 1; }
 simulator=$build/Release/simulator
 
-weak= schedules=60000 full=5000000
+weak="" schedules=60000 full=5000000
 if [ "${1:-}" = --weak ]; then shift; weak=--weak schedules=15000 full=1000000; fi
 
 if [ "${1:-}" = --replay ]; then
