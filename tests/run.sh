@@ -126,13 +126,15 @@ more() {
 # Memcheck finds reads of memory that was never written, which AddressSanitizer does not find. It
 # runs one thread at a time, and does not support all floating-point control words. Left out are
 # tests that then take minutes, tests of control words, tests that leave no address space to
-# Memcheck, and tests with io_uring: a thread that waits for it stops all others.
+# Memcheck, tests with io_uring (a thread that waits for it stops all others), and a test that reads
+# all words of a stack.
 memcheck() {
     local under="valgrind --quiet --error-exitcode=98 --fair-sched=yes"
     under+=" --child-silent-after-fork=yes"
     under+=" --soname-synonyms=somalloc=nouserintercepts"  # the tests have an operator new
     local left_out="~[external]~[single]~[pinned]~[idle_set]~[frame_loop]~[floating_point]"
     left_out+="~[overflow]~[signal_stack]~[address_space]~[case_limit]~[io]~fault: rounding mode*"
+    left_out+="~debug root: the stack of a suspended fiber*"
     if [ ${#arguments[@]} = 0 ]; then set -- "$left_out"; else set -- "${arguments[@]}"; fi
     WEFT_SLOWDOWN=4 step run "" Debug unit_tests "$@"
 }

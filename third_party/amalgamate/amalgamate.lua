@@ -93,6 +93,7 @@ newaction {
                 for _, header in ipairs(includedBy(file)) do forAll[header] = true end
             end
         end
+        table.insert(sources, expand("source/platform/compiler.h", done)) -- it defines WEFT_LINUX
         for _, file in ipairs(files) do
             local system = systemOf(file)
             if system then
