@@ -128,12 +128,16 @@ public:
     bool PopIf(Item &item, Predicate wants) noexcept {
         const uint64_t bottom = m_bottom.load(kRelaxed) - 1;
         // relaxed: top only grows, so a deque that looks empty is empty. This saves the exchange.
-        if (Distance(m_top.load(kRelaxed), bottom) < 0) return false;
+        uint64_t top = m_top.load(kRelaxed);
+        if (Distance(top, bottom) < 0) return false;
         // only the owner writes slots: this one cannot be torn, and does not change
         m_ring.load(kRelaxed)->Read(bottom, item);
         if (!wants(item)) return false;
+        // The only item is taken as thieves take theirs: this saves the exchange, too. Orders as in
+        // StealIf.
+        if (top == bottom) return m_top.compare_exchange_strong(top, top + 1, kSeqCst, kRelaxed);
         m_bottom.exchange(bottom, kSeqCst);  // see the proof above
-        uint64_t top = m_top.load(kSeqCst);
+        top = m_top.load(kSeqCst);
         const int64_t left = Distance(top, bottom);
         if (left < 0) {
             // release: a thief that reads this bottom reads the ring next. Acquire may have written
@@ -142,8 +146,8 @@ public:
             return false;
         }
         if (left > 0) return true;
-        // The last item: the thread that moves top gets it. seq_cst like the thieves' CAS, with
-        // which this one competes.
+        // It has become the last item: the thread that moves top gets it. seq_cst like the thieves'
+        // CAS, with which this one competes.
         const bool won = m_top.compare_exchange_strong(top, top + 1, kSeqCst, kRelaxed);
         m_bottom.store(bottom + 1, kRelease);  // likewise
         return won;

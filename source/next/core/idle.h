@@ -116,10 +116,10 @@ public:
         return AnyChoosy(state) || PlainWanted(state);
     }
     bool AnySleeper() const noexcept { return m_state.load(kSeqCst) >= kSleeper; }
-    bool AnyPlainSleeper() const noexcept { return Sleepers(m_state.load(kSeqCst)) != 0; }
+    uint32_t PlainSleepers() const noexcept { return Sleepers(m_state.load(kSeqCst)); }
     bool AnyChoosy() const noexcept { return AnyChoosy(m_state.load(kSeqCst)); }
-    /// Returns true if some worker searches. A hint: relaxed.
-    bool AnySearcher() const noexcept { return Searchers(m_state.load(kRelaxed)) != 0; }
+    /// Returns true if some worker searches or sleeps. A hint: relaxed.
+    bool AnyIdle() const noexcept { return m_state.load(kRelaxed) != 0; }
 
     /// Puts the caller before or after each Announce, in one order of all.
     void JoinOrder() noexcept { m_state.fetch_add(0, kSeqCst); }

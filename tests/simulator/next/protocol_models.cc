@@ -512,6 +512,46 @@ void AttachBinds() {
     Check(ran + s_refused == submitted, "a task was lost, or ran twice");
 }
 
+// Each task of a batch waits for the one before it. A fair pick begins a task too early, which then
+// keeps its fiber for long. So it must begin one task, and not a whole chunk of them. Shows a chunk
+// whose rest goes before all other work.
+void FairPickIsOne() {
+    constexpr uint32_t kTasks = 200;
+    Counters counters;
+    SchedulerOptions options = FairOptions(1);
+    options.smallFibers = 16 + Random(16);
+    const uint32_t length = 5 + Random(20);
+    struct Queue {
+        std::vector<Counter *> ends;
+        uint32_t done = 0;
+    } queue;
+    struct Ticket {
+        Queue *queue;
+        uint32_t number, length;
+        static void Run(TaskScheduler *scheduler, void *arg) {
+            const Ticket &its = *static_cast<Ticket *>(arg);
+            Queue &queue = *its.queue;
+            if (its.number != 0) scheduler->WaitForCounter(queue.ends[its.number - 1]);
+            Check(queue.done++ == its.number, "a ticket had its turn too early");
+            Compute(its.length);
+            scheduler->DecrementCounter(queue.ends[its.number]);
+        }
+    };
+    for (uint32_t i = 0; i < kTasks; ++i) queue.ends.push_back(counters.New(1));
+    std::vector<Ticket> tickets;
+    std::vector<Task> tasks;
+    for (uint32_t i = 0; i < kTasks; ++i) tickets.push_back({&queue, i, length});
+    for (Ticket &ticket : tickets) tasks.push_back({Ticket::Run, &ticket});
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        Counter *counter = counters.New();
+        scheduler->AddTasks(kTasks, tasks.data(), counter);
+        scheduler->WaitForCounter(counter);
+        Counters::Kill(counter);
+    });
+    Check(queue.done == kTasks, "a task was lost");
+    for (Counter *each : queue.ends) Counters::Kill(each);
+}
+
 }  // namespace
 
 std::vector<Model> ProtocolModels() {
@@ -531,6 +571,8 @@ std::vector<Model> ProtocolModels() {
         {"rescue_races", "waiters are taken for a rescue while their counter is lowered",
          RescueRaces},
         {"block_races", "tasks block their threads with a deadline", BlockRaces},
+        {"fair_pick_is_one", "a batch whose tasks wait for each other, with few fibers",
+         FairPickIsOne, 4},
         {"attach_binds", "tasks are pinned to a thread that attaches and detaches", AttachBinds},
     };
 }

@@ -223,7 +223,7 @@ void TaskScheduler::SetPriority(Priority priority) noexcept {
     if (worker == nullptr || !AreOptions(worker->scheduler->options, options, "SetPriority"))
         return;
     worker->current->own = priority;
-    worker->current->level.priority = priority;
+    worker->current->level = worker->current->level.With(priority);
 }
 
 void TaskScheduler::WaitIdle() noexcept {

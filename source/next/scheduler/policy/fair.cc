@@ -10,11 +10,12 @@ namespace weft::internal {
 
 namespace {
 
-constexpr uint32_t kFairPicks = 256;  // picks until a fair one
-constexpr uint64_t kFairShare = 5;    // a fair pick is followed by so many times its duration
-constexpr uint64_t kLevelShare = 8;   // a level gets one part in so many
-constexpr uint64_t kMostOwed = 100;   // ms: a level is owed no more than this
-constexpr uint32_t kOthersTurn = 4;   // each fourth fair pick begins with others' deques
+constexpr uint32_t kFairPicks = 256;      // picks until a fair one
+constexpr uint64_t kFairShare = 5;        // a fair pick is followed by so many times its duration
+constexpr uint64_t kMostFairPicks = 200;  // in a millisecond: each costs as much as a few tasks
+constexpr uint64_t kLevelShare = 8;       // a level gets one part in so many
+constexpr uint64_t kMostOwed = 100;       // ms: a level is owed no more than this
+constexpr uint32_t kOthersTurn = 4;       // each fourth fair pick begins with others' deques
 
 // Without workers the attached thread runs all tasks in the same order each time. So its clock goes
 // on by a microsecond with each pick.
@@ -53,14 +54,26 @@ Work PickLate(Worker &worker) noexcept {
     return {};
 }
 
+// A fair pick is due.
+bool IsDue(const Fairness &fair) noexcept {
+    return fair.isAsked || fair.lookedAt >= fair.fairAt ||
+           (fair.picks >= kFairPicks && fair.lookedAt >= fair.fairAfter);
+}
+
 }  // namespace
+
+bool OwesPick(Worker &worker) noexcept {
+    return IsDue(worker.fair) || LatestLevel(worker) != kLevels;
+}
 
 void StartClock(Worker &worker) noexcept {
     Fairness &fair = worker.fair;
     const uint64_t now = TimeOf(worker, 0);
     if (now < fair.lookedAt) fair = {};  // the ticks have begun anew
     fair.lookedAt = now;
-    fair.fairAt = std::max(fair.fairAt, fair.lookedAt + worker.scheduler->tuning.millisecond);
+    fair.budget = fair.period = 1;  // nothing is known of the next tasks
+    fair.fairAt = std::max(fair.fairAt, now + worker.scheduler->tuning.millisecond);
+    fair.countAt = now + worker.scheduler->tuning.millisecond / 20;
     for (uint64_t &late : fair.late) late = std::max(late, fair.lookedAt);
 }
 
@@ -68,7 +81,7 @@ void ReadClock(Worker &worker) noexcept {
     Fairness &fair = worker.fair;
     const uint64_t millisecond = worker.scheduler->tuning.millisecond;
     const bool isOne = std::exchange(fair.isOne, false);
-    const uint32_t picks = isOne ? 1 : fair.period;
+    const uint32_t picks = isOne ? 1 : std::max(fair.period - fair.budget, 1u);
     const uint64_t now = TimeOf(worker, picks);
     if (WEFT_UNLIKELY(now < fair.lookedAt)) StartClock(worker);
     const uint64_t took = now - fair.lookedAt;
@@ -81,7 +94,7 @@ void ReadClock(Worker &worker) noexcept {
     }
     fair.budget = fair.period = std::min(isOne ? fair.period : 2 * fair.period, most);
     if (fair.wasFair) {
-        fair.fairAfter = now + kFairShare * took;
+        fair.fairAfter = now + std::max(kFairShare * took, millisecond / kMostFairPicks);
         fair.fairAt = std::max(now + millisecond, fair.fairAfter);
         fair.picks = 0;
         fair.wasFair = false;
@@ -89,9 +102,9 @@ void ReadClock(Worker &worker) noexcept {
     uint64_t &late = fair.late[worker.current->level.Index()];
     late = std::clamp(late + kLevelShare * took, now - kMostOwed * millisecond,
                       now + kMostOwed * millisecond);
-    fair.isUrgent = fair.isAsked || now >= fair.fairAt ||
-                    (fair.picks >= kFairPicks && now >= fair.fairAfter) ||
-                    LatestLevel(worker) != kLevels;
+    const bool counts = now >= fair.countAt;
+    if (counts) fair.countAt = now + millisecond / 20;
+    fair.isUrgent = counts || OwesPick(worker);
 }
 
 Work PickFair(Worker &worker) noexcept {
@@ -100,12 +113,16 @@ Work PickFair(Worker &worker) noexcept {
     fair.budget = 1;  // look at the clock after this one
     fair.isOne = true;
     if (const Work late = PickLate(worker)) return late;
-    if (!std::exchange(fair.isAsked, false) && fair.lookedAt < fair.fairAfter) return {};
+    if (!IsDue(fair)) return {};
+    fair.isAsked = false;
     fair.wasFair = true;
     const bool othersFirst = ++fair.turn % kOthersTurn == 0;
     for (uint32_t levels = LevelsToLookAt(worker); levels != 0; levels &= levels - 1) {
         const Level level = Level::At(LowestBit(levels));
-        if (const Work work = TakeOldest(worker, level, othersFirst)) return work;
+        if (const Work work = TakeOldest(worker, level, othersFirst)) {
+            if (work.entry.TheKind() == Entry::Chunk) work.entry.TheChunk().isOld = true;
+            return work;
+        }
         // High work of others goes before all lower work: the usual order finds it
         if (level.priority == Priority::High &&
             (worker.scheduler->notices.Look() & level.Bit()) != 0)

@@ -6,14 +6,18 @@
 //
 //  fair pick   After 256 picks, or after a millisecond, a worker takes the oldest entry of the
 //              highest level instead of the newest: of its own deque; each fourth time, of others'
-//              first. It is followed by at least five times its own duration of usual picks. A task
-//              that yields makes the next pick a fair one, whenever the last one was.
+//              first, in turn. It is followed by usual picks of at least five times its own
+//              duration, and of 5 us. A task that yields makes the next pick a fair one, whenever
+//              the last one was.
 //  late level  Each level but the first gets an eighth of a worker's time while it has work. If it
 //              is behind by half a millisecond (`late`), its oldest entry comes next.
 //
 // Inline tasks, tasks of a chunk, and waits that are over already count as picks. The clock is read
 // after as many picks as take about 100 microseconds. This number at most doubles from one look to
-// the next. So after short tasks, no more long ones pass without a look than short ones did.
+// the next. So after short tasks, no more long ones pass without a look than short ones did. If
+// tasks take longer than 3 us, a chunk is left at each task, so that others find the rest; and if
+// nothing else is left for them, the clock is read sooner. At a look after 50 us NextWork is
+// called, which counts off finished tasks.
 #pragma once
 
 #include "platform/compiler.h"
@@ -33,6 +37,13 @@ inline bool IsLong(const Worker &worker) noexcept {
     return worker.fair.period < Fairness::kMostPicks;
 }
 
+/// Returns true if a look at the clock would show that tasks take long.
+inline bool IsLongNow(const Worker &worker) noexcept {
+    const Fairness &fair = worker.fair;
+    return env::Ticks() - fair.lookedAt >
+           (fair.period - fair.budget + 1) * worker.scheduler->tuning.shortPick;
+}
+
 /// Counts a pick. After a number of picks that takes about 100 microseconds, looks at the clock.
 WEFT_FORCEINLINE void CountPick(Worker &worker) noexcept {
     if (WEFT_UNLIKELY(--worker.fair.budget == 0)) ReadClock(worker);
@@ -48,6 +59,9 @@ inline void ForgoTurn(Worker &worker, Level level) noexcept {
     worker.fair.late[level.Index()] = worker.fair.lookedAt;
     worker.fair.serves = kLevels;
 }
+
+/// Returns true if a fair pick or one of a late level is due, as of the last look.
+bool OwesPick(Worker &worker) noexcept;
 
 /// Takes work that waits for long: of a late level, or the oldest of the highest level. Returns
 /// nothing if no such pick is due.

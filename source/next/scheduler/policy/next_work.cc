@@ -14,23 +14,16 @@ namespace weft::internal {
 
 namespace {
 
-// Continuing the fiber that it has just made ready is what lets a worker wake nobody for the next
-// one.
+// If the worker continues the fiber that it has just made ready, it need not wake others for it.
 Work Found(Worker &worker, const Work &work) noexcept {
     HandOver &handOver = worker.handOver;
-    if (WEFT_UNLIKELY(handOver.last != nullptr)) {
-        const bool continues =
-            work.entry.TheKind() == Entry::Fiber && &work.entry.TheFiber() == handOver.last;
-        handOver.last = nullptr;
-        if (continues) {
-            ++handOver.inARow;
+    if (WEFT_UNLIKELY(handOver.isQuiet)) {
+        if (work.entry.TheKind() == Entry::Fiber && &work.entry.TheFiber() == handOver.last)
             handOver.isQuiet = false;
-        } else if (handOver.isQuiet) {
+        else
             EndQuiet(worker);
-        } else {
-            handOver.inARow = 0;
-        }
     }
+    handOver.last = nullptr;
     return work;
 }
 
@@ -47,6 +40,7 @@ Work TakeUsual(Worker &worker, Level level) noexcept {
     }
     if (const Work work = TakeOwn(worker, level)) return work;
     if (const Work work = Steal(worker, level)) return work;
+    if (const Work work = TakeBehind(worker, level)) return work;
     if ((worker.scheduler->notices.Look() & Notices::kLevels & level.Bit()) != 0)
         worker.scheduler->notices.Hide(level.Bit(), [&] { return AnyOf(worker, level); });
     return {};
@@ -80,18 +74,18 @@ Work NextWork(Worker &worker) noexcept {
 
 bool AttendNow(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
+    Fairness &fair = worker.fair;
+    const bool isForValue = scheduler.notices.Has(Notices::kForValue);
+    if (WEFT_UNLIKELY(isForValue || fair.isUrgent)) Flush(worker);
+    if (isForValue) scheduler.counters.HideForValue();
+    if (worker.handOver.isQuiet) EndQuiet(worker);
+    if (IsOrdered(scheduler)) return true;  // the callers draw
+    if (fair.isUrgent) fair.isUrgent = OwesPick(worker) && AnyWork(worker);
     const uint32_t seen = scheduler.notices.Look();
-    if (WEFT_UNLIKELY((seen & Notices::kForValue) != 0)) {
-        Flush(worker);
-        scheduler.counters.HideForValue();
-    }
-    if (scheduler.idle.AnySearcher()) ShareClaim(worker);
     const Priority own = worker.current->level.priority;
     const uint32_t higher = own == Priority::High ? 0 : kHighLevels;
     const uint32_t same = LevelsOf(1, static_cast<uint32_t>(own) + 1);
-    if (worker.handOver.isQuiet) EndQuiet(worker);
-    if (IsOrdered(scheduler)) return true;  // the callers draw
-    return worker.fair.isUrgent || (seen & worker.filter.may & higher) != 0 ||
+    return fair.isUrgent || (seen & worker.filter.may & higher) != 0 ||
            (worker.filter.pinned & same) != 0 || (seen & Notices::kInjected) != 0 ||
            !worker.inbox.LooksEmpty() ||
            ((seen & Notices::kTimed) != 0 && scheduler.timers.MayBeDue());

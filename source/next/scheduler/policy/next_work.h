@@ -1,9 +1,10 @@
-// What a worker runs next: NextWork decides. NextPlain, and waits that run tasks inline, are
-// shortcuts for the case that nothing else is due.
+// What a worker runs next: NextWork decides. NextPlain, NextReady, and waits that run
+// tasks inline, are shortcuts for the case that nothing else is due.
 #pragma once
 
 #include "platform/compiler.h"
 #include "scheduler/policy/fair.h"
+#include "scheduler/policy/places.h"
 #include "scheduler/state/scheduler.h"
 
 namespace weft::internal {
@@ -12,15 +13,36 @@ namespace weft::internal {
 /// tasks first.
 Work NextWork(Worker &worker) noexcept;
 
+/// Returns true if something else may be due.
+WEFT_FORCEINLINE bool IsCalled(const Worker &worker) noexcept {
+    return (worker.scheduler->notices.Look() & worker.filter.heeds) != 0 ||
+           worker.filter.isSpecial || worker.fair.isUrgent || !worker.inbox.LooksEmpty();
+}
+
+/// Takes the fiber that the worker has made ready last, if nothing is before it, and nothing else
+/// is due. Returns null if NextWork has to decide.
+WEFT_FORCEINLINE Fiber *NextReady(Worker &worker) noexcept {
+    HandOver &handOver = worker.handOver;
+    const bool calls = handOver.last == nullptr || worker.fair.budget == 0 ||
+                       worker.finished.tasks != 0 || IsCalled(worker) ||
+                       LowestBit(LevelsToLookAt(worker)) != handOver.level.Index();
+    if (WEFT_UNLIKELY(calls)) return nullptr;
+    Entry entry;
+    const bool takes = worker.queue[handOver.level.Index()].PopIf(entry, [&](const Entry &next) {
+        return next.TheKind() == Entry::Fiber && &next.TheFiber() == handOver.last;
+    });
+    if (!takes) return nullptr;
+    handOver.last = nullptr;
+    handOver.isQuiet = false;
+    return &entry.TheFiber();
+}
+
 /// Pops the newest own entry of the usual level, unless it is a fiber, or something else is due. If
 /// finished tasks are not counted yet, the entry has to be of the same counter. Returns false if
 /// NextWork has to decide.
 WEFT_FORCEINLINE bool NextPlain(Worker &worker, Entry &entry) noexcept {
     if (WEFT_UNLIKELY(--worker.fair.budget == 0)) return false;
-    const bool calls = (worker.scheduler->notices.Look() & worker.filter.heeds) != 0 ||
-                       worker.filter.isSpecial || worker.handOver.last != nullptr ||
-                       !worker.inbox.LooksEmpty();
-    if (WEFT_UNLIKELY(calls)) return false;
+    if (WEFT_UNLIKELY(IsCalled(worker) || worker.handOver.last != nullptr)) return false;
     const Finished &finished = worker.finished;
     return worker.queue[worker.filter.home.Index()].PopIf(entry, [&](const Entry &next) {
         return next.TheKind() != Entry::Fiber &&
@@ -28,17 +50,13 @@ WEFT_FORCEINLINE bool NextPlain(Worker &worker, Entry &entry) noexcept {
     });
 }
 
-/// The slow path of Point. Also counts finished tasks for waiters of values above zero, and gives a
-/// part of the chunk that runs to workers that search.
+/// The slow path of Point. Also counts finished tasks for waiters of values above zero.
 bool AttendNow(Worker &worker) noexcept;
 /// A scheduling point of a call that goes on without NextWork: an inline task, or a wait that is
 /// over already. Counts as a pick. Returns true if the worker should look for other work first.
 WEFT_FORCEINLINE bool Point(Worker &worker) noexcept {
     CountPick(worker);
-    const bool calls = (worker.scheduler->notices.Look() & worker.filter.heeds) != 0 ||
-                       worker.filter.isSpecial || worker.handOver.isQuiet || worker.fair.isUrgent ||
-                       !worker.inbox.LooksEmpty();
-    return WEFT_UNLIKELY(calls) && AttendNow(worker);
+    return WEFT_UNLIKELY(IsCalled(worker) || worker.handOver.isQuiet) && AttendNow(worker);
 }
 
 }  // namespace weft::internal

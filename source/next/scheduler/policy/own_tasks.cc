@@ -164,6 +164,10 @@ Work PickOwn(Worker &worker) noexcept {
         return {};
     worker.dugAt = now;
     if (const Work work = DigPinned(worker)) return work;
+    for (uint32_t levels = worker.filter.runs; levels != 0; levels &= levels - 1) {
+        const Level level = Level::At(LowestBit(levels));
+        while (const Work work = TakeBehind(worker, level)) PushEntry(worker, level, work.entry);
+    }
     return InAllDeques(worker, Dig);
 }
 

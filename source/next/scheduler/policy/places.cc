@@ -9,6 +9,8 @@
 #include "scheduler/submit/ready.h"
 #include "scheduler/submit/wake.h"
 
+#include <utility>
+
 namespace weft::internal {
 
 namespace {
@@ -104,8 +106,6 @@ void TakeMail(Worker &worker) noexcept {
 
 // Fibers go on, because their tasks have begun. While a task waits with OwnTasks, only what it
 // wants, and its own fiber.
-// Fibers go on, because their tasks have begun. While a task waits with OwnTasks, only what it
-// wants, and its own fiber.
 bool MayGoOn(const Worker &worker, Node &node) noexcept {
     const OwnWait *const latest = worker.ownWaits;
     if (node.kind == Node::Kind::Fiber && (latest == nullptr || latest->fiber == &node))
@@ -160,6 +160,18 @@ Work TakePinned(Worker &worker, Level level) noexcept {
     return {Entry::Of(*node), node->level, true};
 }
 
+// Meanwhile another worker may find the list empty, and sleep.
+Work TakeBehind(Worker &worker, Level level) noexcept {
+    PushList<Node> &behind = worker.scheduler->behind[level.Index()];
+    Node *const oldest = behind.TakeAll();
+    if (oldest == nullptr) return {};
+    Node *rest = oldest->next;
+    const bool any = rest != nullptr;
+    while (rest != nullptr) behind.Push(std::exchange(rest, rest->next));
+    if (any) Published(*worker.scheduler, &worker, level, 1);
+    return {Entry::Of(*oldest), level, false};
+}
+
 Work TakeOldest(Worker &worker, Level level, bool othersFirst) noexcept {
     // A pinned task that yields again and again leaves each second turn to the others.
     const bool pinnedLast = worker.fair.turn % 2 == 0;
@@ -167,8 +179,11 @@ Work TakeOldest(Worker &worker, Level level, bool othersFirst) noexcept {
     if (worker.filter.isSpecial && !pinnedLast) {
         if (const Work work = TakePinned(worker, level)) return work;
     }
+    if (may) {
+        if (const Work work = TakeBehind(worker, level)) return work;
+    }
     if (may && othersFirst) {
-        if (const Work work = Steal(worker, level)) return work;
+        if (const Work work = Steal(worker, level, true)) return work;
     }
     Work work{{}, level, false};
     if (may && worker.queue[level.Index()].TakeOldest(work.entry)) return work;
@@ -179,6 +194,7 @@ bool AnyOf(const Worker &worker, Level level) noexcept {
     if (level.slot == 0 && !worker.pinned[static_cast<uint32_t>(level.priority)].IsEmpty())
         return true;
     const Scheduler &scheduler = *worker.scheduler;
+    if (!scheduler.behind[level.Index()].IsEmpty()) return true;
     const uint32_t slots = scheduler.Slots();
     for (uint32_t i = 0; i < slots; ++i) {
         const auto &queue = scheduler.workers[i].queue[level.Index()];

@@ -37,8 +37,12 @@ Work TakeOwn(Worker &worker, Level level) noexcept;
 Work TakePinned(Worker &worker, Level level) noexcept;
 
 /// Takes from the deques of others (steal.cc). Also returns nothing while this worker leaves others
-/// alone, or if it leaves a lone fiber to its worker.
-Work Steal(Worker &worker, Level level) noexcept;
+/// alone, or if it leaves a lone fiber to its worker. `isFair`: each call begins with another
+/// deque.
+Work Steal(Worker &worker, Level level, bool isFair = false) noexcept;
+
+/// Takes the oldest of the chunks that were put behind all others (submit/claim.cc).
+Work TakeBehind(Worker &worker, Level level) noexcept;
 
 /// Takes the oldest pinned work or own entry, in turn. `othersFirst`: tries to steal before.
 Work TakeOldest(Worker &worker, Level level, bool othersFirst) noexcept;

@@ -56,7 +56,7 @@ uint32_t FirstVictim(Worker &worker, uint32_t slots) noexcept {
 }  // namespace
 
 // At the first look lone fibers are left to their workers: they often hand over to each other.
-Work Steal(Worker &worker, Level level) noexcept {
+Work Steal(Worker &worker, Level level, bool isFair) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     const uint32_t slots = scheduler.Slots();
     if (slots <= 1) return {};
@@ -65,7 +65,7 @@ Work Steal(Worker &worker, Level level) noexcept {
     if (now - thief.stoleAt < thief.rest) return {};  // false if the ticks have begun anew
     const bool isPatient = thief.isPatient;
     Work work{{}, level, false};
-    uint32_t victim = FirstVictim(worker, slots);
+    uint32_t victim = isFair ? ++thief.round % slots : FirstVictim(worker, slots);
     for (uint32_t i = 0; i < slots; ++i, victim = victim + 1 == slots ? 0 : victim + 1) {
         WorkStealingDeque<Entry> &queue = scheduler.workers[victim].queue[level.Index()];
         if (victim == worker.index || !queue.IsAcquired() || queue.LooksEmpty()) continue;
@@ -83,6 +83,7 @@ Work Steal(Worker &worker, Level level) noexcept {
         AddTo(worker.figures.steals, 1, kRelaxed);
         if (IsTraced(scheduler)) NoteVictim(work.entry, victim);
         TakeMore(worker, victim, level);
+        thief.left = static_cast<uint32_t>(std::min<uint64_t>(queue.Size(), ~0u));
         return work;
     }
     return {};

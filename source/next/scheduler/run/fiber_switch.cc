@@ -85,7 +85,9 @@ void FinishSwitch(Worker &worker) noexcept {
 void Suspend(Fiber &self, Destination destination) noexcept {
     Worker &worker = *self.worker;
     ReleaseClaims(worker);
+    AddTo(worker.figures.suspensions, 1, kRelaxed);
     if (worker.fair.budget != 0) --worker.fair.budget;
+    if (Fiber *const ready = NextReady(worker)) return SwitchTo(self, *ready, destination);
     const Work work = NextWork(worker);
     Fiber *to = work.entry.TheKind() == Entry::Fiber ? &work.entry.TheFiber() : nullptr;
     if (to == nullptr && (to = AcquireFiber(worker)) != nullptr) {
@@ -96,7 +98,6 @@ void Suspend(Fiber &self, Destination destination) noexcept {
         to = WithoutFiber(self, destination, work);
         if (to == &self) return;
     }
-    AddTo(worker.figures.suspensions, 1, kRelaxed);
     SwitchTo(self, *to, destination);
 }
 

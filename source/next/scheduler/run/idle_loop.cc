@@ -120,7 +120,7 @@ void SearchAs(Worker &worker, bool isChoosy) noexcept {
     if (!isChoosy)
         scheduler.idle.StartSearching(false);
     else if (scheduler.idle.StopSearching(false))
-        WakeMore(scheduler, &worker);
+        WakePlain(scheduler, &worker, 1);
 }
 
 }  // namespace
@@ -133,12 +133,14 @@ bool FindWork(Worker &worker, Work &work) noexcept {
     const bool spins = scheduler.options.idle == IdlePolicy::Spin;
     scheduler.idle.StartSearching(isChoosy);
     uint64_t since = env::Ticks(), looksAt = since;
+    uint32_t passes = 0;
+    worker.thief.left = 0;
     bool searches = scheduler.options.idle != IdlePolicy::Sleep, wasKeeper = false;
     for (uint32_t pauses = 1; !(work = NextWork(worker));
          pauses = std::min(pauses * 2, kMostPauses)) {
         if (scheduler.stopping.load(kSeqCst) || worker.leaves || (spins && EndRun(scheduler))) {
             if (scheduler.idle.StopSearching(isChoosy) && worker.leaves)
-                WakeMore(scheduler, &worker);
+                WakePlain(scheduler, &worker, 1);
             worker.rest.kind.store(Rest::kNone, kRelaxed);
             return false;
         }
@@ -150,6 +152,8 @@ bool FindWork(Worker &worker, Work &work) noexcept {
             continue;
         }
         wasKeeper |= Sleep(worker);
+        passes = worker.passes.load(kRelaxed);
+        worker.passes.store(0, kRelaxed);
         searches = MaySearch(worker);
         since = env::Ticks();
         pauses = 1;
@@ -157,9 +161,9 @@ bool FindWork(Worker &worker, Work &work) noexcept {
     if (isChoosy != worker.filter.isChoosy) SearchAs(worker, isChoosy = !isChoosy);
     worker.rest.kind.store(Rest::kNone, kRelaxed);
     StartClock(worker);
-    if (scheduler.idle.StopSearching(isChoosy))
-        WakeMore(scheduler, &worker);
-    else if (wasKeeper && scheduler.timers.Next() != Timers::kNever)
+    if (scheduler.idle.StopSearching(isChoosy)) passes = std::max({passes, worker.thief.left, 1u});
+    if (!WakePlain(scheduler, &worker, passes) && wasKeeper &&
+        scheduler.timers.Next() != Timers::kNever)
         WakeOne(scheduler, &worker, kAnyKeeper);
     if (scheduler.options.groupCount != 0 || worker.filter.isChoosy) PassWakeUpsOn(worker);
     return true;

@@ -31,7 +31,7 @@ void PassOnDeadline(Worker &worker) noexcept {
 }  // namespace
 
 // Destroys the task, if it is a closure.
-void SkipTask(const Fiber &self, const Task &task) noexcept {
+void SkipTask(const Fiber &self, Task task) noexcept {
     auto &closures = self.worker->scheduler->closures;
     if (reinterpret_cast<uintptr_t>(task.arg) % alignof(ClosureBlock) != 0 ||
         !closures.Contains(task.arg))
@@ -70,76 +70,99 @@ namespace {
 // Counts the tasks of a chunk as picks, several at once. A task may have counted picks, too.
 void CountPicks(Worker &worker, uint32_t picks) noexcept {
     uint32_t &budget = worker.fair.budget;
-    if (budget > picks)
-        budget -= picks;
-    else
-        ReadClock(worker);
+    budget -= std::min(budget, picks);
+    if (budget == 0) ReadClock(worker);
 }
 
 }  // namespace
 
-// While the chunk is in the claim, the worker has not left this fiber. If tasks take long, the rest
-// of the chunk goes back to the deque: then it never waits for a long task. The first task counts
-// as a pick already.
+constexpr uint32_t kTasksToLook = 4;  // tasks of a chunk between two looks
+
+// Returns true if the worker goes on with the chunk. It need not if something else is due. If
+// others are idle, and find nothing in the own deque, long tasks must not wait here.
+WEFT_NOINLINE static bool GoesOn(Worker &worker, Chunk &chunk) noexcept {
+    if (worker.queue[chunk.level.Index()].LooksEmpty() && IsLongNow(worker)) ReadClock(worker);
+    if (!IsCalled(worker)) return true;
+    Settle(worker, 0);
+    if (!AttendNow(worker)) return true;
+    ReleaseClaims(worker);
+    return false;
+}
+
+// Runs tasks while the chunk is in the claim: then the worker has not left this fiber. If tasks
+// take long, the rest of the chunk goes back to the deque before a task begins: it never waits for
+// a long one. The first task counts as a pick already.
 template <class Call>
 static WEFT_FORCEINLINE void RunTasksOf(Fiber &self, Chunk &chunk, Call call) noexcept {
-    Counter *const counter = chunk.of.counter;
     Worker *worker = self.worker;
-    const Notices &notices = worker->scheduler->notices;
-    const Idle &idle = worker->scheduler->idle;
+    const Scheduler &scheduler = *worker->scheduler;
+    void *const *const home = worker->home;
+    TaskScheduler *const taskScheduler = worker->taskScheduler;
+    Counter *const counter = chunk.of.counter;
     BeginChunk(*worker, chunk);
-    bool isLong = IsLong(*worker);
-    uint32_t next = chunk.begin, counted = next;  // in registers: only this loop changes them
-    uint32_t look = next + worker->fair.budget;
-    for (;;) {
-        const Task task = chunk.Tasks()[next++];
-        chunk.begin = static_cast<uint8_t>(next);
-        if (WEFT_UNLIKELY(next == chunk.end)) {
-            CountPicks(*worker, next - counted - 1);
-            EndChunk(*worker);
-        } else if (WEFT_UNLIKELY(isLong)) {
-            ReleaseClaims(*worker);
-        }
-        call(task, next);
-        worker = self.worker;
-        if (WEFT_UNLIKELY(worker->claim != &chunk)) return Ran(*worker, counter, 1);
-        if (WEFT_LIKELY(next < look && (notices.Look() & worker->filter.heeds) == 0 &&
-                        worker->inbox.LooksEmpty() && !idle.AnySearcher()))
-            continue;
-        Settle(*worker, 0);
-        CountPicks(*worker, next - counted);
-        const bool attends = AttendNow(*worker);
-        if (worker->claim != &chunk) return;
-        if (attends) return ReleaseClaims(*worker);
-        isLong = IsLong(*worker);
-        counted = next;
-        look = next + worker->fair.budget;
+    uint32_t next = chunk.begin;  // in a register: only this function changes it
+    while (next + 1 != chunk.end && !IsLong(*worker)) {
+        const uint32_t begin = next;
+        const uint32_t most = std::min(worker->fair.budget, kTasksToLook);
+        const uint32_t end = std::min(begin + most, chunk.end - 1u);
+        const Task *tasks = chunk.Tasks() + begin;
+        bool calls;
+        do {
+            const Task task = *tasks++;
+            chunk.begin = static_cast<uint8_t>(++next);
+            call(taskScheduler, task, next);
+            EndIfForked(scheduler, home);
+            worker = self.worker;
+            if (WEFT_UNLIKELY(worker->claim != &chunk)) return Ran(*worker, counter, 1);
+            calls = (scheduler.notices.Look() & worker->filter.heeds) != 0 ||
+                    !worker->inbox.LooksEmpty();
+        } while (WEFT_LIKELY(!calls) && WEFT_LIKELY(next != end));
+        CountPicks(*worker, next - begin);
+        calls = calls || worker->fair.isUrgent || scheduler.idle.AnyIdle();
+        if (WEFT_UNLIKELY(calls) && !GoesOn(*worker, chunk)) return;
     }
+    const Task task = chunk.Tasks()[next++];
+    chunk.begin = static_cast<uint8_t>(next);
+    next == chunk.end ? EndChunk(*worker) : ReleaseClaims(*worker);
+    call(taskScheduler, task, next);
+    EndIfForked(scheduler, home);
+    Ran(*self.worker, counter, 1);
 }
 
 static void RunTraced(Fiber &self, Chunk &chunk) noexcept {
     const TasksOf of = chunk.of;
     const uint32_t first = chunk.numbers.first, end = chunk.end;
     const uint32_t stolenFrom = std::exchange(chunk.stolenFrom, kAnyWorker);
-    RunTasksOf(self, chunk, [&](const Task &task, uint32_t next) {
+    RunTasksOf(self, chunk, [&](TaskScheduler *scheduler, Task task, uint32_t next) {
         const TracedTask traced(self, task, of, first + next - 1, stolenFrom, next != end);
-        CallTask(self, task, GroupOf(of));
+        CallTask(self, scheduler, task, GroupOf(of));
     });
     TellKeptEnd(*self.worker);
 }
 
-void RunChunk(Fiber &self, Chunk &chunk) noexcept {
-    if (WEFT_UNLIKELY(chunk.numbers.areTraced)) return RunTraced(self, chunk);
-    TaskGroup *const group = GroupOf(chunk.of);
-    RunTasksOf(self, chunk, [&](const Task &task, uint32_t) { CallTask(self, task, group); });
+static void RunOfGroup(Fiber &self, Chunk &chunk) noexcept {
+    TaskGroup &group = *GroupOf(chunk.of);
+    RunTasksOf(self, chunk, [&](TaskScheduler *scheduler, Task task, uint32_t) {
+        CallTask(self, scheduler, task, &group);
+    });
 }
 
-void RunEntry(Fiber &self, const Entry &entry) noexcept {
+void RunChunk(Fiber &self, Chunk &chunk) noexcept {
+    if (WEFT_UNLIKELY(chunk.numbers.areTraced)) return RunTraced(self, chunk);
+    if (WEFT_UNLIKELY(chunk.of.isGroup)) return RunOfGroup(self, chunk);
+    RunTasksOf(self, chunk, [&](TaskScheduler *scheduler, Task task, uint32_t) {
+        CallTask(self, scheduler, task, nullptr);
+    });
+}
+
+WEFT_FORCEINLINE static void RunIt(Fiber &self, const Entry &entry) noexcept {
     if (entry.TheKind() == Entry::Chunk) return RunChunk(self, entry.TheChunk());
     Counter *const counter = entry.TheCounter();
-    CallTask(self, entry.TheTask(), GroupOf(entry));
+    RunTask(self, entry.TheTask(), GroupOf(entry));
     Ran(*self.worker, counter, 1);
 }
+
+void RunEntry(Fiber &self, const Entry &entry) noexcept { RunIt(self, entry); }
 
 namespace {
 
@@ -157,7 +180,7 @@ WEFT_FORCEINLINE void RunWork(Fiber &self, const Entry &entry, Level level,
     self.name.store(of.name, kRelaxed);
     self.scope = of.scope;
     self.pinnedTo = isPinned ? worker.index : kAnyWorker;
-    RunEntry(self, entry);
+    RunIt(self, entry);
 }
 
 }  // namespace

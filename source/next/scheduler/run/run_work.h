@@ -12,29 +12,39 @@ namespace weft::internal {
 /// reported.
 void TaskThrew(const Fiber &self, TaskGroup *group) noexcept;
 /// Called instead of the function of a task that is skipped.
-void SkipTask(const Fiber &self, const Task &task) noexcept;
+void SkipTask(const Fiber &self, Task task) noexcept;
 
-WEFT_FORCEINLINE void CallOrSkip(const Fiber &self, const Task &task, TaskGroup *group) {
+WEFT_FORCEINLINE void CallOrSkip(const Fiber &self, TaskScheduler *scheduler, Task task,
+                                 TaskGroup *group) {
     if (WEFT_UNLIKELY(group != nullptr) && TaskGroupAccess::Skips(*group))
         return SkipTask(self, task);
-    task.function(self.worker->taskScheduler, task.arg);
+    task.function(scheduler, task.arg);
 }
 
 /// Calls the function of a task, unless its group is cancelled. `group`: null if there is none.
-WEFT_FORCEINLINE void CallTask(const Fiber &self, const Task &task,
-                               TaskGroup *group = nullptr) noexcept {
+WEFT_FORCEINLINE void CallTask(const Fiber &self, TaskScheduler *scheduler, Task task,
+                               TaskGroup *group) noexcept {
 #if defined(__cpp_exceptions) || defined(_CPPUNWIND)
     try {
-        CallOrSkip(self, task, group);
+        CallOrSkip(self, scheduler, task, group);
     } catch (...) {
         TaskThrew(self, group);
     }
 #else
-    CallOrSkip(self, task, group);
+    CallOrSkip(self, scheduler, task, group);
 #endif
-    // The task has forked, and this is the child process. No other worker exists here, and the
-    // tasks here are the parent's to run.
-    if (WEFT_UNLIKELY(*self.worker->home == nullptr)) EndForkedTask(*self.worker->scheduler);
+}
+
+/// Call it after each task. If the task has forked, and this is the child process, ends it: no
+/// other worker exists here, and the tasks here are the parent's to run.
+WEFT_FORCEINLINE void EndIfForked(const Scheduler &scheduler, void *const *home) noexcept {
+    if (WEFT_UNLIKELY(*home == nullptr)) EndForkedTask(scheduler);
+}
+
+/// Runs a task that is not of a chunk. Does not count it.
+WEFT_FORCEINLINE void RunTask(const Fiber &self, Task task, TaskGroup *group) noexcept {
+    CallTask(self, self.worker->taskScheduler, task, group);
+    EndIfForked(*self.worker->scheduler, self.worker->home);
 }
 
 /// Runs a task, or tasks of a chunk, on this fiber. They count as finished then. The rest of the

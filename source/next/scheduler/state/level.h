@@ -23,14 +23,20 @@ struct Level {
 
     constexpr Level() noexcept = default;
     constexpr Level(Priority itsPriority, uint32_t itsSlot = 0) noexcept
-        : priority(itsPriority), slot(static_cast<uint8_t>(itsSlot)) {}
+        : priority(itsPriority),
+          slot(static_cast<uint8_t>(itsSlot)),
+          m_index(static_cast<uint8_t>(static_cast<uint32_t>(itsPriority) * kSlots + itsSlot)) {}
     static constexpr Level At(uint32_t index) noexcept {
         return {static_cast<Priority>(index / kSlots), index % kSlots};
     }
-    constexpr uint32_t Index() const noexcept {
-        return static_cast<uint32_t>(priority) * kSlots + slot;
-    }
-    constexpr uint32_t Bit() const noexcept { return 1u << Index(); }
+    constexpr uint32_t Index() const noexcept { return m_index; }
+    constexpr uint32_t Bit() const noexcept { return 1u << m_index; }
+    /// The same group with another priority.
+    constexpr Level With(Priority other) const noexcept { return {other, slot}; }
+    constexpr bool operator==(Level other) const noexcept { return m_index == other.m_index; }
+
+private:
+    uint8_t m_index = 0;
 };
 
 /// The levels of a set of slots, of the priorities with numbers below `limit`.

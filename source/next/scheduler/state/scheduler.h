@@ -160,6 +160,7 @@ struct Scheduler {
     Idle idle;
 
     alignas(kLineBytes) PushList<Node> injector;  // what any worker may take
+    PushList<Node> behind[kLevels];               // rests of chunks, see PutBack in submit/claim.cc
 
     // Tasks submitted by external threads.
     alignas(kLineBytes) env::Atomic<uint64_t> submittedOutside{0};

@@ -40,11 +40,12 @@ struct TaskNumbers {
 /// One or more tasks of one submission, queued as one item. One thread at a time owns a
 /// chunk. The tasks lie right behind this object.
 struct Chunk : Node {
-    Chunk() noexcept : Node(Kind::Chunk) {}
+    Chunk() noexcept : Node(Kind::Chunk), isPinned(false), isOld(false) {}
     Task *Tasks() noexcept { return reinterpret_cast<Task *>(this + 1); }
     uint32_t Left() const noexcept { return end - begin; }
 
-    bool isPinned = false;       // only one worker may run it
+    bool isPinned : 1;           // only one worker may run it
+    bool isOld : 1;              // a fair pick has taken it
     uint8_t begin = 0, end = 0;  // the tasks that have not begun
     uint8_t settled = 0;         // the tasks before it are counted as finished (submit/claim.h)
     uint32_t index = 0;          // in its pool

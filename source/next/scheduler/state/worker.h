@@ -37,14 +37,11 @@ struct Finished {
     uint32_t tasks = 0;
 };
 
-/// A fiber that has just become ready, and that this worker probably continues itself. Then it
-/// wakes nobody for the fiber: see MakeReady.
+/// A fiber that has just become ready, and that this worker probably continues itself: it is about
+/// to pick. Until then it wakes nobody for the fiber: see MakeReady.
 struct HandOver {
-    static constexpr uint32_t kExpected = 4;  // so many hand-overs in a row predict the next one
-
     const Fiber *last = nullptr;  // the latest one that this worker has made ready; compared only
-    uint32_t inARow = 0;          // so many times it has continued that one next
-    bool isQuiet = false;         // nobody was woken for a fiber of `level`
+    bool isQuiet = false;         // nobody was woken for it
     Level level;
 };
 
@@ -88,15 +85,18 @@ struct Fairness {
     uint64_t lookedAt = 0;
     uint64_t fairAt = 0;          // then a fair pick is due
     uint64_t fairAfter = 0;       // before that none is allowed
+    uint64_t countAt = 0;         // then NextWork is called, to count finished tasks
     uint64_t late[kLevels] = {};  // since when the level is owed a share of the time
 };
 
 /// When the worker looks for work of others, and where (policy/steal.cc). Times are in ticks.
 struct Thief {
     uint32_t random = 1;
+    uint32_t round = 0;  // number of fair looks
     uint64_t stoleAt = 0;
     uint64_t rest = 0;      // it leaves others alone for so long after `stoleAt`
     bool isPatient = true;  // it leaves lone fibers to their workers once
+    uint32_t left = 0;      // entries that the latest victim had left
 };
 
 /// Numbers for weft/inspect.h. The owner writes them, others read them. relaxed: they are only
@@ -174,7 +174,9 @@ struct alignas(kLineBytes) Worker {
     // See state/groups.h. The signal lies in the inbox while `isSignalled`.
     env::Atomic<bool> isSignalled{false};
     Node signal{Node::Kind::Signal};
-    env::Atomic<uint32_t> wokenBy{0};       // the index of its waker, plus one. relaxed: a hint
+    // Hints for a worker that was woken, relaxed: the index of its waker, plus one; and for how
+    // many entries it is to wake others.
+    env::Atomic<uint32_t> wokenBy{0}, passes{0};
     env::Atomic<uint32_t> spareFiber{~0u};  // a free fiber, see state/fibers.h
     env::Parker parker;
     WorkStealingDeque<Entry> queue[kLevels];

@@ -39,7 +39,7 @@ Chunk &TakeChunk(Scheduler &scheduler, const Worker *worker, uint32_t tasks) noe
     else
         chunk = TakeFrom(scheduler.chunks, user);
     if (WEFT_UNLIKELY(chunk == nullptr)) OutOfMemory(scheduler, tasks);
-    chunk->isPinned = chunk->numbers.areTraced = false;
+    chunk->isPinned = chunk->isOld = chunk->numbers.areTraced = false;
     chunk->begin = chunk->end = chunk->settled = 0;
     return *chunk;
 }

@@ -5,8 +5,6 @@
 #include "scheduler/submit/finish.h"
 #include "scheduler/submit/wake.h"
 
-#include <algorithm>
-
 namespace weft::internal {
 
 void BeginChunk(Worker &worker, Chunk &chunk) noexcept {
@@ -25,7 +23,15 @@ void EndChunk(Worker &worker) noexcept {
 
 namespace {
 
+// The rest of a chunk that a fair pick has taken must not become the newest entry: it would come
+// before all others, which a pick of one task was not to do. It goes where only the next fair pick
+// finds it, or a worker that has nothing else.
 void PutBack(Worker &worker, Chunk &chunk) noexcept {
+    if (chunk.isOld && !chunk.isPinned && !worker.queue[chunk.level.Index()].LooksEmpty()) {
+        const Level level = chunk.level;
+        worker.scheduler->behind[level.Index()].Push(&chunk);
+        return Published(*worker.scheduler, &worker, level, 1);
+    }
     if (!chunk.isPinned) return PushEntry(worker, chunk.level, Entry::Of(chunk));
     worker.pinned[static_cast<uint32_t>(chunk.level.priority)].PushFront(chunk);
     worker.filter.pinned |= Level(chunk.level.priority).Bit();
@@ -46,20 +52,6 @@ void ReleaseClaims(Worker &worker) noexcept {
     Chunk *const innermost = worker.claim;
     worker.claim = nullptr;
     Release(worker, innermost);
-}
-
-void ShareClaim(Worker &worker) noexcept {
-    Chunk *const chunk = worker.claim;
-    if (chunk == nullptr || chunk->isPinned || !worker.queue[chunk->level.Index()].LooksEmpty())
-        return;
-    Settle(worker, 1);
-    const uint32_t give = (chunk->Left() + 1) / 2;
-    chunk->end = static_cast<uint8_t>(chunk->end - give);
-    Chunk &half = FillChunk(*worker.scheduler, &worker, give, chunk->Tasks() + chunk->end,
-                            chunk->of, chunk->level);
-    half.numbers = {chunk->numbers.first + chunk->end, chunk->numbers.areTraced};
-    if (chunk->Left() == 0) EndChunk(worker);
-    PushEntry(worker, half.level, Entry::Of(half));
 }
 
 }  // namespace weft::internal

@@ -19,8 +19,4 @@ void EndChunk(Worker &worker) noexcept;
 /// Puts back what this worker has taken and not begun, the outermost chunk first.
 void ReleaseClaims(Worker &worker) noexcept;
 
-/// Gives half of the innermost chunk to others, unless the own deque of its level has something for
-/// them already.
-void ShareClaim(Worker &worker) noexcept;
-
 }  // namespace weft::internal

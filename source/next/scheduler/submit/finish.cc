@@ -11,18 +11,13 @@
 
 namespace weft::internal {
 
-bool RaiseNow(Scheduler &scheduler, Counter &counter, uint32_t n) noexcept {
-    switch (scheduler.counters.Add(CounterAccess::Word(counter), n)) {
-        case CounterResult::Ok:
-            return true;
-        case CounterResult::OtherScheduler:
-            ReportWrongScheduler(scheduler, "Submission", counter);
-            return false;
-        default:
-            ReportMistake(scheduler.options, ReportCode::CounterOverflow, "Use several counters.",
-                          "counter %p would pass 2^32 - 1", static_cast<void *>(&counter));
-            return false;
-    }
+bool ReportRaise(Scheduler &scheduler, Counter &counter, CounterResult result) noexcept {
+    if (result == CounterResult::OtherScheduler)
+        ReportWrongScheduler(scheduler, "Submission", counter);
+    else
+        ReportMistake(scheduler.options, ReportCode::CounterOverflow, "Use several counters.",
+                      "counter %p would pass 2^32 - 1", static_cast<void *>(&counter));
+    return false;
 }
 
 namespace {

@@ -7,8 +7,13 @@
 
 namespace weft::internal {
 
+/// Reports that the counter refuses to be raised. Returns false.
+bool ReportRaise(Scheduler &scheduler, Counter &counter, CounterResult result) noexcept;
 /// Raises the counter by `n`. Returns false, after a report, if the counter refuses that.
-bool RaiseNow(Scheduler &scheduler, Counter &counter, uint32_t n) noexcept;
+inline bool RaiseNow(Scheduler &scheduler, Counter &counter, uint32_t n) noexcept {
+    const CounterResult result = scheduler.counters.Add(CounterAccess::Word(counter), n);
+    return WEFT_LIKELY(result == CounterResult::Ok) || ReportRaise(scheduler, counter, result);
+}
 void FlushNow(Worker &worker, bool picks) noexcept;
 /// The same, but first sets `n` off against the worker's finished tasks of this counter. `worker`:
 /// the caller's, or null.

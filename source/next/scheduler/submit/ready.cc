@@ -33,12 +33,14 @@ bool MayRaise(const Scheduler &scheduler, const Fiber &fiber) noexcept {
 
 }  // namespace
 
-// A worker that continues the fiber that it has just made ready, several times in a row, probably
-// does so again. Others can steal the fiber, but none is woken for it. If the worker picks
-// something else, it wakes them then.
+// A worker that is about to pick probably continues this fiber. Others can steal it, but none is
+// woken for it. If the worker picks something else, it wakes them then.
 void MakeReady(Scheduler &scheduler, Worker *worker, Fiber &fiber, bool picks) noexcept {
     fiber.wait.counter.store(nullptr, kRelaxed);
-    if (MayRaise(scheduler, fiber)) fiber.level.priority = InheritedPriority(fiber);
+    if (MayRaise(scheduler, fiber)) {
+        const Priority priority = InheritedPriority(fiber);
+        if (priority != fiber.level.priority) fiber.level = fiber.level.With(priority);
+    }
     if (fiber.pinnedTo != kAnyWorker)
         return Mail(scheduler, worker, fiber.pinnedTo, &fiber, &fiber);
     if (worker == nullptr) return Inject(scheduler, nullptr, &fiber, &fiber, 1);
@@ -47,15 +49,14 @@ void MakeReady(Scheduler &scheduler, Worker *worker, Fiber &fiber, bool picks) n
     handOver.last = &fiber;
     handOver.level = fiber.level;
     // The host's code may not come back to a scheduling point soon. High work must be noticed.
-    handOver.isQuiet = picks && handOver.inARow >= HandOver::kExpected &&
-                       !worker->current->IsThreadStack() && (kUnnoticed & fiber.level.Bit()) != 0;
+    handOver.isQuiet =
+        picks && !worker->current->IsThreadStack() && (kUnnoticed & fiber.level.Bit()) != 0;
     Push(*worker, handOver.level, Entry::Of(fiber));
     if (!handOver.isQuiet) PublishedOwn(*worker, handOver.level, 1);
 }
 
 void EndQuiet(Worker &worker) noexcept {
     worker.handOver.isQuiet = false;
-    worker.handOver.inARow = 0;
     Published(*worker.scheduler, &worker, worker.handOver.level, 1);
 }
 

@@ -4,15 +4,21 @@
 #include "scheduler/state/reporting.h"
 #include "scheduler/state/trace.h"
 
+#include <algorithm>
+
 namespace weft::internal {
 
 namespace {
 
-void Unpark(Scheduler &scheduler, Worker *by, uint32_t index) noexcept {
+constexpr uint32_t kMostWakes = 3;  // by one worker at once
+
+// `passes`: for so many entries it is to wake others, when it has found work.
+void Unpark(Scheduler &scheduler, Worker *by, uint32_t index, uint32_t passes = 0) noexcept {
     Worker &worker = scheduler.workers[index];
     if (by != nullptr) AddTo(by->figures.wakes, 1, kRelaxed);
     Emit(scheduler, by, TraceKind::Wake, nullptr, 0, index);
-    worker.wokenBy.store(by != nullptr ? by->index + 1 : 0, kRelaxed);  // a hint
+    worker.wokenBy.store(by != nullptr ? by->index + 1 : 0, kRelaxed);  // hints, both
+    worker.passes.store(passes, kRelaxed);
     worker.parker.Unpark();
 }
 
@@ -49,27 +55,33 @@ void WakeAll(Scheduler &scheduler, Worker *by) noexcept {
     for (uint32_t i = 0; i < slots; ++i) WakeAt(scheduler, by, i);
 }
 
+// Those that are woken wake the others: all are awake in a time like the logarithm of their number.
+bool WakePlain(Scheduler &scheduler, Worker *by, uint32_t entries) noexcept {
+    const uint32_t all = std::min(entries, scheduler.idle.PlainSleepers());
+    bool any = false;
+    for (uint32_t i = std::min(all, kMostWakes), rest = all - i; i != 0; --i) {
+        const uint32_t index = scheduler.idle.TakeAny(HomeOf(by));
+        if (index == Idle::kNone) break;
+        any = true;
+        const uint32_t passes = (rest + i - 1) / i;
+        Unpark(scheduler, by, index, passes);
+        rest -= passes;
+    }
+    return any;
+}
+
 void Published(Scheduler &scheduler, Worker *by, Level level, uint32_t entries) noexcept {
     if ((kUnnoticed & level.Bit()) == 0) scheduler.notices.Show(level.Bit());
-    const uint32_t most = entries < 2 ? entries : 2;
     Idle &idle = scheduler.idle;
     const bool isPlain = level.slot == 0;
-    for (uint32_t i = 0; i < most; ++i) {
-        // a second sleeper although the first one searches now
-        if (!isPlain || !(i == 0 ? idle.PlainWanted() : idle.AnyPlainSleeper())) break;
-        const uint32_t index = idle.TakeAny(HomeOf(by));
-        if (index != Idle::kNone) Unpark(scheduler, by, index);
-    }
+    if (isPlain && idle.PlainWanted()) WakePlain(scheduler, by, entries);
     // A choosy sleeper may be the only one that has nothing better to do. The workers of a group
     // may all sleep although others search.
+    const uint32_t most = std::min(entries, 2u);
     for (uint32_t i = 0; i < most && WEFT_UNLIKELY(isPlain ? idle.AnyChoosy() : idle.AnySleeper());
          ++i) {
         if (!WakeFor(scheduler, by, level.Bit())) break;
     }
-}
-
-void WakeMore(Scheduler &scheduler, Worker *by) noexcept {
-    Published(scheduler, by, Level(Priority::Normal), 2);
 }
 
 void KeepDeadline(Scheduler &scheduler, Worker *by, uint64_t deadline) noexcept {

@@ -16,14 +16,15 @@ bool WakeAt(Scheduler &scheduler, Worker *by, uint32_t index) noexcept;
 /// Wakes all sleepers.
 void WakeAll(Scheduler &scheduler, Worker *by) noexcept;
 
-/// Call it after `entries` entries of the level were published. Wakes up to two plain sleepers if
-/// no plain worker searches, and up to two choosy ones. For a level of a group: up to two of those
-/// that may run it. The last searcher that finds work wakes
-/// more.
+/// Call it after `entries` entries of the level were published. Wakes plain sleepers if no plain
+/// worker searches, and up to two choosy ones. For a level of a group: up to two of those that may
+/// run it.
 void Published(Scheduler &scheduler, Worker *by, Level level, uint32_t entries) noexcept;
 
-/// Call it when a worker has found work and was the last searcher.
-void WakeMore(Scheduler &scheduler, Worker *by) noexcept;
+/// Wakes plain sleepers for so many entries, one for each. Call it when a worker has found work:
+/// for what it was woken to pass on, or because it was the last searcher. Returns true if it wakes
+/// any.
+bool WakePlain(Scheduler &scheduler, Worker *by, uint32_t entries) noexcept;
 
 /// Call it when a deadline was set. If it is the earliest one and no sleeper keeps one as early
 /// (run/idle_loop.cc), wakes a sleeper.

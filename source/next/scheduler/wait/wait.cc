@@ -95,6 +95,7 @@ bool HasRunAll(const Worker &worker, const Counter &counter) noexcept {
 // A task of this level may run on top of the fiber, which no wait of another fiber forbids.
 bool MayRunOnTop(const Fiber &self, Level level) noexcept {
     const Filter &filter = self.worker->filter;
+    if (WEFT_LIKELY(level == self.level && level == filter.home && !filter.isSpecial)) return true;
     return level.slot == self.level.slot && (filter.runs & level.Bit()) != 0 &&
            ((filter.may & self.level.Bit()) != 0 || self.IsThreadStack()) &&
            !WouldLeaveGroups(self, level);
@@ -109,9 +110,10 @@ bool MayRunInline(const Fiber &self, const WaitFor &what) noexcept {
 // Runs tasks of the frame's counter on the waiter's stack, while they are the newest of the worker
 // and nothing else is due. Returns how many have finished that are not counted. kPrivate: nobody
 // else waits for the counter. Otherwise each task is counted at once: if the fiber is left
-// meanwhile, a waiter for a value above zero must not miss it.
-template <bool kPrivate>
-uint32_t RunInline(Fiber &self, InlineFrame &frame, uint32_t most) noexcept {
+// meanwhile, a waiter for a value above zero must not miss it. `pop`: takes such a task.
+template <bool kPrivate, class Pop>
+WEFT_FORCEINLINE uint32_t RunInline(Fiber &self, InlineFrame &frame, uint32_t most,
+                                    Pop pop) noexcept {
     Counter &counter = *frame.counter;
     uint32_t ran = 0;
     while (ran != most && self.HasRoom()) {
@@ -120,14 +122,14 @@ uint32_t RunInline(Fiber &self, InlineFrame &frame, uint32_t most) noexcept {
             if (!IsOrdered(*self.worker->scheduler) ||
                 !DrawInline(*self.worker, counter, LevelsOnTop(self), entry))
                 break;
-        } else if (!PopOf(self, counter, entry)) {
+        } else if (!pop(entry)) {
             break;
         }
         self.name.store(entry.What().name, kRelaxed);
         if (entry.TheKind() == Entry::Chunk) {
             RunChunk(self, entry.TheChunk());
         } else {
-            CallTask(self, entry.TheTask(), GroupOf(entry));
+            RunTask(self, entry.TheTask(), GroupOf(entry));
             if (kPrivate)
                 ++ran;
             else
@@ -137,6 +139,27 @@ uint32_t RunInline(Fiber &self, InlineFrame &frame, uint32_t most) noexcept {
         if (!kPrivate && HasRunAll(*self.worker, counter)) break;
     }
     return ran;
+}
+
+// The newest own tasks of the counter get the priority of a waiter for zero, which is higher. (A
+// waiter for another value would have to compete with them then.) They do not overtake own tasks
+// that have this priority anyway. `levels`: where they may lie.
+WEFT_NOINLINE void Lend(const Fiber &self, const Counter &counter, uint32_t levels) noexcept {
+    constexpr uint32_t kMost = 64;
+    Worker &worker = *self.worker;
+    const auto wants = [&](const Entry &next) { return next.TheCounter() == &counter; };
+    for (; levels != 0 && worker.queue[self.level.Index()].LooksEmpty(); levels &= levels - 1) {
+        const Level level = Level::At(LowestBit(levels));
+        if (WouldLeaveGroups(self, level)) continue;
+        Entry entries[kMost];
+        uint32_t count = 0;
+        while (count < kMost && worker.queue[level.Index()].PopIf(entries[count], wants)) ++count;
+        for (uint32_t i = count; i-- > 0;) {
+            if (entries[i].TheKind() == Entry::Chunk) entries[i].TheChunk().level = self.level;
+            Push(worker, self.level, entries[i]);
+        }
+        if (count != 0) Published(*worker.scheduler, &worker, self.level, count);
+    }
 }
 
 void EmitWait(const Fiber &self, TraceKind kind, const WaitFor &what) noexcept {
@@ -195,11 +218,15 @@ bool SuspendUntil(Fiber &self, const WaitFor &what) noexcept {
 }
 
 bool WaitHere(Fiber &self, const WaitFor &what) noexcept {
+    env::PrefetchForWrite(&CounterAccess::Word(what.counter));  // RegisterWaiter writes it
+    const uint32_t below = self.worker->holds & LevelsOnTop(self) & -(self.level.Bit() << 1);
+    if (WEFT_UNLIKELY(below != 0) && what.value == 0) Lend(self, what.counter, below);
     // A task that waits on this stack would keep a timed wait beyond its deadline.
     if (what.value == 0 && what.deadline == Timers::kNever && MayRunInline(self, what)) {
         InlineFrame frame;
         const RunsInline runs(self, frame, &what.counter, self.name.load(kRelaxed));
-        RunInline<false>(self, frame, ~0u);
+        RunInline<false>(self, frame, ~0u,
+                         [&](Entry &entry) { return PopOf(self, what.counter, entry); });
     }
     Flush(*self.worker, true);
     if (IsReached(what.counter, what.value)) {
@@ -260,11 +287,10 @@ private:
 
 }  // namespace
 
-bool PassPoint(Fiber &self) noexcept {
-    const bool isLeft =
-        Point(*self.worker) && (!IsOrdered(*self.worker->scheduler) || DrawPoint(*self.worker));
-    if (WEFT_UNLIKELY(isLeft)) Suspend(self, Destination::ToReady);
-    if (WEFT_UNLIKELY(self.IsThreadStack())) AnswerBeforeHost(*self.worker);
+bool LeaveAtPoint(Fiber &self, bool calls) noexcept {
+    const bool isLeft = calls && (!IsOrdered(*self.worker->scheduler) || DrawPoint(*self.worker));
+    if (isLeft) Suspend(self, Destination::ToReady);
+    if (self.IsThreadStack()) AnswerBeforeHost(*self.worker);
     return isLeft;
 }
 
@@ -390,9 +416,12 @@ void SubmitAndWait(Worker &worker, uint32_t count, const Task *tasks,
     {
         InlineFrame frame;
         const RunsInline runs(self, frame, &counter, options.name);
-        CallTask(self, tasks[0]);
+        RunTask(self, tasks[0], nullptr);
         AddTo(self.worker->figures.inlineRuns, 1, kRelaxed);
-        ran += RunInline<true>(self, frame, count - 1);
+        ran += RunInline<true>(self, frame, count - 1, [&](Entry &entry) {
+            return self.worker->queue[level.Index()].PopIf(
+                entry, [&](const Entry &next) { return next.TheCounter() == &counter; });
+        });
     }
     Worker &now = *self.worker;
     if (WEFT_LIKELY(ran == count) && IsReached(counter, count)) {

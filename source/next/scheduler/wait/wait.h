@@ -2,6 +2,7 @@
 // the fiber is left.
 #pragma once
 
+#include "scheduler/policy/next_work.h"
 #include "scheduler/state/scheduler.h"
 
 namespace weft::internal {
@@ -38,9 +39,14 @@ void PrepareToBlock(Worker &worker) noexcept;
 /// meanwhile.
 void RunOnTop(Fiber &self, const Work &work) noexcept;
 
+/// The slow path of PassPoint. `calls`: the worker should look for other work.
+bool LeaveAtPoint(Fiber &self, bool calls) noexcept;
 /// A scheduling point of a task that could go on: also of a wait that is over already. Returns true
 /// if other work went first.
-bool PassPoint(Fiber &self) noexcept;
+WEFT_FORCEINLINE bool PassPoint(Fiber &self) noexcept {
+    const bool calls = Point(*self.worker);
+    return WEFT_UNLIKELY(calls || self.IsThreadStack()) && LeaveAtPoint(self, calls);
+}
 
 /// Lets other work run before the task goes on.
 void YieldFiber(Worker &worker) noexcept;
