@@ -115,7 +115,7 @@ more() {
     step run "" Release machine counts --check bench/machine/counts.csv
     step run "" Release machine bounds  # wake-ups and efficiency on many virtual cores
     step run "" Release machine check-what-if bench/frame/spiky.frame
-    step run "" Release simulate 250 151  # after those of the quick form
+    step run "" Release simulate 150 151  # after those of the quick form
     step run "" Release simulate --weak 60 41
     step run "" Release readme/run      # its blocks of code compile
     step run "" Release readme/coming_from  # the calls in these tables compile

@@ -262,6 +262,7 @@ follow reuse 30 counter_keeps_sorting -DTASKS=3 -DWORKERS=3
 
 check deque safety -DITEMS=4 -DBURST=2 -DTHIEVES=2
 bug deque safety POP_WITHOUT_CAS
+bug deque safety POP_ONLY_WITHOUT_CAS
 bug deque safety POP_READS_TOP_FIRST
 bug deque safety STEAL_READS_BOTTOM_FIRST
 bug deque safety RESERVE_ONE_SHORT

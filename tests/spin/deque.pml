@@ -110,15 +110,25 @@ reserve:
 
     :: true ->                                                  /* PopIf */
         begin = (bottom + 15) & 15;
-#ifdef BUG_POP_READS_TOP_FIRST
         at = top;
-#endif
         if
-        :: NEGATIVE(DISTANCE(top, begin)) -> if :: next > ITEMS -> break :: else -> skip fi
+        :: NEGATIVE(DISTANCE(at, begin)) -> if :: next > ITEMS -> break :: else -> skip fi
         :: else -> item = low[SLOT(ring, begin)];               /* only the owner writes slots */
             if
             :: skip                                             /* the predicate refuses */
-            :: d_step { bottom = begin; Follow() };             /* exchange */
+            :: at == begin ->                                   /* the only item */
+#ifdef BUG_POP_ONLY_WITHOUT_CAS
+                d_step { top = (at + 1) & 15; Take(item, high[SLOT(ring, begin)], 1); Follow() }
+#else
+                d_step {
+                    if
+                    :: top == at -> top = (at + 1) & 15; Take(item, high[SLOT(ring, begin)], 1); Follow()
+                    :: else -> skip
+                    fi
+                }
+#endif
+            :: at != begin ->
+                d_step { bottom = begin; Follow() };            /* exchange */
 #ifndef BUG_POP_READS_TOP_FIRST
                 at = top;
 #endif
