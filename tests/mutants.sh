@@ -304,8 +304,8 @@ FLAGS := -std=c++17 -w $(FLAGS_$(C)) -Iinclude -Isource -Itests
 UNUSED := %_windows.cpp %_pthread.cpp %_emscripten.cpp
 ifneq ($(N),)  # the scheduler of source/next/: see source/next/next.lua
 FLAGS += -iquote source/next -DWEFT_NEXT=1
-KEPT := source/trace/marks.cpp $(patsubst %,source/scheduler/api/%.cpp,no_suspend poll task_group)
-UNUSED += $(filter-out $(KEPT),$(shell find source/scheduler source/trace source/c -name '*.cpp'))
+KEPT := $(patsubst %,source/scheduler/%.cpp,api/no_suspend api/poll api/task_group state/stack_sample)
+UNUSED += $(filter-out $(KEPT),$(shell find source/scheduler -name '*.cpp'))
 UNUSED += source/core/counter_waiting.cpp source/core/fiber_pool.cpp
 NEXT := $(shell find source/next -name '*.cc')
 endif
