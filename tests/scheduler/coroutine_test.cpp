@@ -632,7 +632,7 @@ Coroutine<> Count(std::atomic<uint32_t> &count) {
 
 Coroutine<uint32_t> CountAndGive(std::atomic<uint32_t> &count) { co_return count.fetch_add(1) + 5; }
 
-Coroutine<NoDefault> GiveNoDefault() { co_return NoDefault(3); }
+[[maybe_unused]] Coroutine<NoDefault> GiveNoDefault() { co_return NoDefault(3); }
 
 Coroutine<> AwaitAgain(std::atomic<uint32_t> &count, std::atomic<uint32_t> &wrong) {
     Coroutine<uint32_t> given = CountAndGive(count);
