@@ -55,7 +55,7 @@ void RegisterWaiter(Worker &worker, Fiber &fiber) noexcept {
             wait.timedOut = true;  // the wait has failed
         }
         if (IsTraced(scheduler)) EmitReady(scheduler, &worker, fiber);
-        return MakeReady(scheduler, &worker, fiber);
+        return MakeReady(scheduler, &worker, fiber, worker.current->begins);
     }
     if (deadline == Timers::kNever) return;
     scheduler.notices.Show(Notices::kTimed);
@@ -73,7 +73,7 @@ void FinishSwitch(Worker &worker) noexcept {
         case Destination::ToPool:
             return worker.scheduler->free.Free(left.index, worker.spareFiber);
         case Destination::ToReady:
-            return MakeReady(*worker.scheduler, &worker, left);
+            return MakeReady(*worker.scheduler, &worker, left, worker.current->begins);
         case Destination::ToBack:
             if (left.pinnedTo != kAnyWorker) return MakeReady(*worker.scheduler, &worker, left);
             return Inject(*worker.scheduler, &worker, &left, &left, 1);

@@ -104,7 +104,7 @@ static WEFT_FORCEINLINE void RunTasksOf(Fiber &self, Chunk &chunk, Call call) no
     while (next + 1 != chunk.end && !IsLong(*worker)) {
         const uint32_t begin = next;
         const uint32_t most = std::min(worker->fair.budget, kTasksToLook);
-        const uint32_t end = std::min(begin + most, chunk.end - 1u);
+        const uint32_t end = std::min(begin + std::max(most, 1u), chunk.end - 1u);
         const Task *tasks = chunk.Tasks() + begin;
         bool calls;
         do {
