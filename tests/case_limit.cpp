@@ -45,7 +45,7 @@ Watch &TheWatch() {
     return watch;
 }
 
-const char *TextOf(weft::WaitCause cause) {
+[[maybe_unused]] const char *TextOf(weft::WaitCause cause) {
     switch (cause) {
         case weft::WaitCause::Cycle:
             return "is in a deadlock with";
@@ -61,9 +61,9 @@ const char *TextOf(weft::WaitCause cause) {
     return "waits";
 }
 
-constexpr uint32_t kPrinted = 20;
+[[maybe_unused]] constexpr uint32_t kPrinted = 20;
 
-void Print(const weft::WaiterInfo &waiter, void *user) {
+[[maybe_unused]] void Print(const weft::WaiterInfo &waiter, void *user) {
     auto &count = *static_cast<uint32_t *>(user);
     if (++count > kPrinted) return;
     if (waiter.isExternal) {

@@ -278,7 +278,7 @@ TEST_CASE("ParallelReduce: errors are reported, and each result is destroyed",
     CHECK(runner.log.Count() == 1);
 }
 
-#if defined(__cpp_exceptions)
+#if !defined(WEFT_NO_EXCEPTIONS)  // built without exceptions, weft catches none
 namespace {
 
 // Moves do not throw; a copy throws if its value is kBad, or if it is not constructed but assigned.

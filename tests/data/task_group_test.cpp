@@ -219,7 +219,7 @@ TEST_CASE("TaskGroup: a task that waits with a child group's token ends with the
     CHECK(runner.log.Text() == "");
 }
 
-#if defined(__cpp_exceptions)
+#if !defined(WEFT_NO_EXCEPTIONS)  // built without exceptions, weft catches none
 TEST_CASE("TaskGroup: the first exception is kept and cancels the group", "[task_group][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));

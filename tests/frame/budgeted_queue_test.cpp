@@ -226,7 +226,7 @@ TEST_CASE("BudgetedQueue: the destructor waits for the tasks that have begun", "
     });
 }
 
-#if defined(__cpp_exceptions)
+#if !defined(WEFT_NO_EXCEPTIONS)  // built without exceptions, weft catches none
 TEST_CASE("BudgetedQueue: an exception cancels it, and is kept", "[budget]") {
     HoldsInAllOrders(50, [](TaskScheduler &scheduler) {
         Task slots[4];

@@ -186,7 +186,7 @@ TEST_CASE("PostQueue: without groups in its options, jobs are in no groups, whoe
     CHECK(runner.log.Text() == "");
 }
 
-#if defined(__cpp_exceptions)
+#if !defined(WEFT_NO_EXCEPTIONS)  // built without exceptions, weft catches none
 TEST_CASE("PostQueue: ends though a callback threw", "[post][report][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());

@@ -119,7 +119,7 @@ TEST_CASE("fault: PeriodicTask: a first time long past, and a period that no clo
     CHECK(explored.order == 0);
 }
 
-#if defined(__cpp_exceptions)
+#if !defined(WEFT_NO_EXCEPTIONS)  // built without exceptions, weft catches none
 TEST_CASE("PeriodicTask: an exception ends it", "[periodic]") {
     const auto test = [](TaskScheduler &scheduler) {
         auto fail = [](TaskScheduler *) { throw 5; };
