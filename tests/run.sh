@@ -16,8 +16,8 @@
 #                                   looks for uses of stack frames that have returned), and clang,
 #                                   Valgrind, the shared library, the library without exceptions,
 #                                   programs that use an installed weft, packages, strict hosts
-#                                   and their warnings, the calls of POSIX alone, the window of a
-#                                   sample, and browsers. Each source file is compiled alone.
+#                                   and warnings (tests/strict.sh), a build that uses only POSIX
+#                                   calls (tests/posix.sh), the window of a sample, and browsers. Each source file is compiled alone.
 #     WEFT_CONFIGS="Debug Tsan" tests/run.sh      unit_tests in these configurations only
 #
 # The script installs what it needs (third_party/setup.sh). Before each step it prints the number of

@@ -14,9 +14,10 @@
 //
 // Protocol. A worker without work searches for a while. Then it announces that it sleeps
 // (Announce), checks once more everything that could hold work for it, and parks. A publisher reads
-// the state after it has published. If some plain worker sleeps and none searches, it takes one
-// sleeper's bit and unparks this worker, which is a searcher from then on. If a choosy worker
-// sleeps, it looks at the masks, and takes one that sleeps for the level.
+// the state after it has published. If some plain worker sleeps and none searches, it takes the
+// bits of up to three plain sleepers and unparks them. They are searchers from then on, and wake
+// others once they have found work. It also wakes up to two workers by their masks: choosy ones for
+// work of no group, any that may run it for work of a group.
 //
 // No wake-up is lost. P publishes work (p1), then reads the state (p2). W announces (w1, a
 // read-modify-write of the state, after its mask and its bit), then checks the place of the work
@@ -55,8 +56,9 @@ public:
     void StartSearching(bool choosy) noexcept {
         if (!choosy) m_state.fetch_add(kSearcher, kRelaxed);
     }
-    /// The caller has found work. Returns true if it was the last searcher and others sleep: the
-    /// caller should then wake one of them. seq_cst: comes before the caller looks for more work.
+    /// The caller has found work. Returns true if it was the last searcher and plain workers sleep:
+    /// the caller should then wake at least one of them. seq_cst: comes before the caller looks for
+    /// more work.
     bool StopSearching(bool choosy) noexcept {
         if (choosy) return false;
         const uint64_t before = m_state.fetch_sub(kSearcher, kSeqCst);
@@ -125,7 +127,7 @@ public:
     void JoinOrder() noexcept { m_state.fetch_add(0, kSeqCst); }
 
 private:
-    // choosy sleepers : 16 | sleepers : 16 | searchers : 16, from bit 32 down
+    // From the highest bit: choosy sleepers (bit 32 and up), plain sleepers (16), searchers (0).
     static constexpr uint64_t kSearcher = 1, kSleeper = uint64_t{1} << 16,
                               kChoosy = uint64_t{1} << 32;
     static constexpr uint32_t Searchers(uint64_t state) noexcept { return state & 0xffff; }

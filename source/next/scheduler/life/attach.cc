@@ -25,6 +25,11 @@ bool OwnsWork(const Worker &worker) noexcept {
     for (uint32_t levels = worker.holds; levels != 0; levels &= levels - 1) {
         if (worker.queue[LowestBit(levels)].Size() != 0) return true;
     }
+    if (worker.scheduler->workerCount == 0) {  // nobody else may come for these
+        for (const PushList<Node> &behind : worker.scheduler->behind) {
+            if (!behind.IsEmpty()) return true;
+        }
+    }
     return !worker.inbox.IsEmpty();
 }
 

@@ -209,7 +209,6 @@ Scheduler *NewScheduler(TaskScheduler &taskScheduler, Status &status) noexcept {
     scheduler->taskScheduler = &taskScheduler;
     scheduler->options = options;
     SetDefaults(scheduler->options);
-    if (options.lockHolders) watchedRuns.fetch_add(1, kRelaxed);
     scheduler->memory = memory;
     scheduler->forkMark.Acquire(&taskScheduler);
     scheduler->workerCount = scheduler->options.workers;

@@ -17,8 +17,8 @@ constexpr uint64_t kLevelShare = 8;       // a level gets one part in so many
 constexpr uint64_t kMostOwed = 100;       // ms: a level is owed no more than this
 constexpr uint32_t kOthersTurn = 4;       // each fourth fair pick begins with others' deques
 
-// Without workers the attached thread runs all tasks in the same order each time. So its clock goes
-// on by a microsecond with each pick.
+// Without workers the attached thread must run all tasks in the same order each time. So it does
+// not read the real clock: each pick counts as a microsecond.
 uint64_t TimeOf(const Worker &worker, uint32_t picks) noexcept {
     const Scheduler &scheduler = *worker.scheduler;
     return scheduler.workerCount != 0
@@ -42,7 +42,7 @@ uint32_t LatestLevel(Worker &worker) noexcept {
     return latest;
 }
 
-// A late level gets slices of about 100 us, or one task if it takes longer.
+// Serves a late level until it has had its share: about 100 us, more after long tasks.
 Work PickLate(Worker &worker) noexcept {
     Fairness &fair = worker.fair;
     for (uint32_t latest; (latest = LatestLevel(worker)) != kLevels;
@@ -83,16 +83,16 @@ void ReadClock(Worker &worker) noexcept {
     const bool isOne = std::exchange(fair.isOne, false);
     const uint32_t picks = isOne ? 1 : std::max(fair.period - fair.budget, 1u);
     const uint64_t now = TimeOf(worker, picks);
-    if (WEFT_UNLIKELY(now < fair.lookedAt)) StartClock(worker);
+    if (WEFT_UNLIKELY(now < fair.lookedAt)) return StartClock(worker);  // they have begun anew
     const uint64_t took = now - fair.lookedAt;
     fair.lookedAt = now;
     fair.picks += picks;
-    uint32_t most = Fairness::kMostPicks;
+    uint32_t mostPicks = Fairness::kMostPicks;
     if (took > picks * worker.scheduler->tuning.shortPick) {
         const uint64_t fit = millisecond / 10 / (took / picks + 1);
-        most = 1u << HighestBit(std::clamp<uint64_t>(fit, 1, Fairness::kMostPicks));
+        mostPicks = 1u << HighestBit(std::clamp<uint64_t>(fit, 1, Fairness::kMostPicks));
     }
-    fair.budget = fair.period = std::min(isOne ? fair.period : 2 * fair.period, most);
+    fair.budget = fair.period = std::min(isOne ? fair.period : 2 * fair.period, mostPicks);
     if (fair.wasFair) {
         fair.fairAfter = now + std::max(kFairShare * took, millisecond / kMostFairPicks);
         fair.fairAt = std::max(now + millisecond, fair.fairAfter);
@@ -100,8 +100,8 @@ void ReadClock(Worker &worker) noexcept {
         fair.wasFair = false;
     }
     uint64_t &late = fair.late[worker.current->level.Index()];
-    late = std::clamp(late + kLevelShare * took, now - kMostOwed * millisecond,
-                      now + kMostOwed * millisecond);
+    const uint64_t most = std::min(kMostOwed * millisecond, now);
+    late = std::clamp(late + kLevelShare * took, now - most, now + most);
     const bool counts = now >= fair.countAt;
     if (counts) fair.countAt = now + millisecond / 20;
     fair.isUrgent = counts || OwesPick(worker);

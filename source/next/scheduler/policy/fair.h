@@ -5,19 +5,20 @@
 // tasks are long.
 //
 //  fair pick   After 256 picks, or after a millisecond, a worker takes the oldest entry of the
-//              highest level instead of the newest: of its own deque; each fourth time, of others'
-//              first, in turn. It is followed by usual picks of at least five times its own
-//              duration, and of 5 us. A task that yields makes the next pick a fair one, whenever
-//              the last one was.
+//              highest level instead of the newest: a chunk that was put behind the others, or
+//              else of its own deque. Every fourth time it tries to steal before its own deque,
+//              from all others in turn. Usual picks of at least five times its own duration, and of
+//              5 us, follow. A task that yields makes the next pick a fair one, whenever the last
+//              one was.
 //  late level  Each level but the first gets an eighth of a worker's time while it has work. If it
 //              is behind by half a millisecond (`late`), its oldest entry comes next.
 //
-// Inline tasks, tasks of a chunk, and waits that are over already count as picks. The clock is read
-// after as many picks as take about 100 microseconds. This number at most doubles from one look to
-// the next. So after short tasks, no more long ones pass without a look than short ones did. If
-// tasks take longer than 3 us, a chunk is left at each task, so that others find the rest; and if
-// nothing else is left for them, the clock is read sooner. At a look after 50 us NextWork is
-// called, which counts off finished tasks.
+// Inline tasks, tasks of a chunk, and waits that are over already count as picks. The worker reads
+// the clock after 32 picks, or after fewer if 32 would take more than 100 us. This number at most
+// doubles from one reading to the next, because tasks may suddenly become long. If tasks take
+// longer than 3 us, a chunk goes back to the deque before each of its tasks, so that others find
+// the rest. If others are idle and find nothing else, the clock is read sooner. Every 50 us a
+// reading of the clock also makes the worker lower the counters of its finished tasks.
 #pragma once
 
 #include "platform/compiler.h"
@@ -32,7 +33,8 @@ void ReadClock(Worker &worker) noexcept;
 /// The worker begins: the clock starts. Also after it had no work: then it owes nothing.
 void StartClock(Worker &worker) noexcept;
 
-/// Returns true if one task takes so long that the clock is read more often than it could be.
+/// Returns true if tasks take longer than 3 us, or if the worker has just started its clock and
+/// does not know yet how long they take.
 inline bool IsLong(const Worker &worker) noexcept {
     return worker.fair.period < Fairness::kMostPicks;
 }
@@ -44,7 +46,7 @@ inline bool IsLongNow(const Worker &worker) noexcept {
            (fair.period - fair.budget + 1) * worker.scheduler->tuning.shortPick;
 }
 
-/// Counts a pick. After a number of picks that takes about 100 microseconds, looks at the clock.
+/// Counts a pick. Reads the clock after at most 32 picks (Fairness::period).
 WEFT_FORCEINLINE void CountPick(Worker &worker) noexcept {
     if (WEFT_UNLIKELY(--worker.fair.budget == 0)) ReadClock(worker);
 }

@@ -32,7 +32,8 @@ Work TakeNext(Worker &worker) noexcept {
     return {Entry::Of(fiber), fiber.level, false};
 }
 
-// The level's work as it lies: pinned to this worker, then its own, then that of others.
+// Takes work of the level: pinned work, then the own deque, then the deques of others, then chunks
+// that were put behind. Hides the notice of the level if there is none.
 Work TakeUsual(Worker &worker, Level level) noexcept {
     if (WEFT_UNLIKELY(worker.filter.isSpecial)) {
         if (const Work work = TakePinned(worker, level)) return work;
@@ -80,7 +81,11 @@ bool AttendNow(Worker &worker) noexcept {
     if (isForValue) scheduler.counters.HideForValue();
     if (worker.handOver.isQuiet) EndQuiet(worker);
     if (IsOrdered(scheduler)) return true;  // the callers draw
-    if (fair.isUrgent) fair.isUrgent = OwesPick(worker) && AnyWork(worker);
+    // PickOwn and a fiber that pumps find what AnyWork does not look at.
+    const auto any = [&] {
+        return worker.ownWaits != nullptr || worker.comesNext != nullptr || AnyWork(worker);
+    };
+    if (fair.isUrgent) fair.isUrgent = OwesPick(worker) && any();
     const uint32_t seen = scheduler.notices.Look();
     const Priority own = worker.current->level.priority;
     const uint32_t higher = own == Priority::High ? 0 : kHighLevels;

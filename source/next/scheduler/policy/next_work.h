@@ -23,9 +23,10 @@ WEFT_FORCEINLINE bool IsCalled(const Worker &worker) noexcept {
 /// is due. Returns null if NextWork has to decide.
 WEFT_FORCEINLINE Fiber *NextReady(Worker &worker) noexcept {
     HandOver &handOver = worker.handOver;
+    const uint32_t levels = LevelsToLookAt(worker), highest = levels & (0u - levels);
     const bool calls = handOver.last == nullptr || worker.fair.budget == 0 ||
                        worker.finished.tasks != 0 || IsCalled(worker) ||
-                       LowestBit(LevelsToLookAt(worker)) != handOver.level.Index();
+                       highest != handOver.level.Bit();
     if (WEFT_UNLIKELY(calls)) return nullptr;
     Entry entry;
     const bool takes = worker.queue[handOver.level.Index()].PopIf(entry, [&](const Entry &next) {

@@ -88,8 +88,8 @@ void TakeMail(Worker &worker) noexcept {
     for (Node *node = worker.inbox.TakeAll(); node != nullptr;) {
         Node *const next = node->next;
         if (node->kind == Node::Kind::Signal) {
-            // before RunsOf, which then sees what each thread has changed that found it set:
-            // acquire, of their exchanges
+            // Before NoteFilter reads what has changed. acquire: pairs with the exchange in
+            // SignalAll. A thread that finds the signal set has made its change before.
             worker.isSignalled.exchange(false, kAcqRel);
             node = next;
             continue;
@@ -104,8 +104,8 @@ void TakeMail(Worker &worker) noexcept {
 
 }  // namespace
 
-// Fibers go on, because their tasks have begun. While a task waits with OwnTasks, only what it
-// wants, and its own fiber.
+// A fiber may always go on, because its task has begun. While a task waits with OwnTasks, only its
+// own fiber and the work that it wants may.
 bool MayGoOn(const Worker &worker, Node &node) noexcept {
     const OwnWait *const latest = worker.ownWaits;
     if (node.kind == Node::Kind::Fiber && (latest == nullptr || latest->fiber == &node))
@@ -160,7 +160,7 @@ Work TakePinned(Worker &worker, Level level) noexcept {
     return {Entry::Of(*node), node->level, true};
 }
 
-// Meanwhile another worker may find the list empty, and sleep.
+// While this worker holds the list, another may find it empty and sleep. So wakes one for the rest.
 Work TakeBehind(Worker &worker, Level level) noexcept {
     PushList<Node> &behind = worker.scheduler->behind[level.Index()];
     Node *const oldest = behind.TakeAll();
@@ -179,10 +179,16 @@ Work TakeOldest(Worker &worker, Level level, bool othersFirst) noexcept {
     if (worker.filter.isSpecial && !pinnedLast) {
         if (const Work work = TakePinned(worker, level)) return work;
     }
+    // A level that is late is served by such picks only. Then what lies behind must come first, or
+    // it would starve. Otherwise it must not keep the worker from the deques of others.
+    const bool isLate = worker.fair.serves == level.Index();
+    if (may && othersFirst && !isLate) {
+        if (const Work work = Steal(worker, level, true)) return work;
+    }
     if (may) {
         if (const Work work = TakeBehind(worker, level)) return work;
     }
-    if (may && othersFirst) {
+    if (may && othersFirst && isLate) {
         if (const Work work = Steal(worker, level, true)) return work;
     }
     Work work{{}, level, false};

@@ -14,26 +14,26 @@ inline uint32_t LevelsToLookAt(const Worker &worker) noexcept {
 }
 
 /// Returns the scope of the latest wait with OwnTasks on this worker if it wants tasks of this
-/// counter or of this scope, or else 0. Earlier waits want nothing until then: a task that they
-/// have wanted waits, too. Compares addresses only.
+/// counter or of this scope, or else 0. Only the latest wait counts: a task that the earlier waits
+/// need has begun it. Compares addresses only.
 uint32_t ScopeThatWants(const Worker &worker, const Counter *counter, uint32_t scope) noexcept;
 /// The same for an entry, which may be torn.
 inline uint32_t ScopeThatWants(const Worker &worker, const Entry &entry) noexcept {
     return ScopeThatWants(worker, entry.CounterOfIt(), entry.Scope());
 }
 
-/// Returns true for pinned work that a wait does not keep the worker from.
+/// Returns true if the pinned work may run although a wait limits the priorities of this worker.
 bool MayGoOn(const Worker &worker, Node &node) noexcept;
 
-/// Moves what came from outside to where this worker looks: fibers whose deadline is due, the
-/// inbox, the injector.
+/// Takes what came from outside: due timers (fibers, deferred tasks, the end of the run), the
+/// inbox, the injector. Moves the work to this worker's deques and pinned lists.
 void TakeArrivals(Worker &worker) noexcept;
 
 /// Takes the newest entry of the own deque. Returns nothing if it is empty.
 Work TakeOwn(Worker &worker, Level level) noexcept;
 
-/// Takes pinned work of the priority of `level`, oldest first. A wait that restricts the worker
-/// leaves pinned tasks of lower priorities, but not fibers: their tasks have begun.
+/// Takes the oldest pinned work of the priority of `level` that the waits on this worker allow.
+/// They never forbid a fiber, whose task has begun, except in a wait with OwnTasks (MayGoOn).
 Work TakePinned(Worker &worker, Level level) noexcept;
 
 /// Takes from the deques of others (steal.cc). Also returns nothing while this worker leaves others
@@ -44,7 +44,9 @@ Work Steal(Worker &worker, Level level, bool isFair = false) noexcept;
 /// Takes the oldest of the chunks that were put behind all others (submit/claim.cc).
 Work TakeBehind(Worker &worker, Level level) noexcept;
 
-/// Takes the oldest pinned work or own entry, in turn. `othersFirst`: tries to steal before.
+/// Takes the oldest work of the level: a chunk that was put behind the others, else the oldest own
+/// entry. `othersFirst`: tries to steal between these two. Pinned work comes first or last, in
+/// turn.
 Work TakeOldest(Worker &worker, Level level, bool othersFirst) noexcept;
 
 /// Returns true if work of the level waits for this worker somewhere. seq_cst.
@@ -57,8 +59,9 @@ bool AnyWork(const Worker &worker) noexcept;
 /// Wakes others for the levels that this worker does not run any more. `before`: what it ran.
 void PassOn(Worker &worker, uint32_t before) noexcept;
 
-/// Call it when the worker has found work. A worker that is woken for a group, or that is choosy,
-/// may have been woken for other work than it has found.
+/// Wakes others for queued work of the levels for which this worker may have been woken. Call it
+/// when the worker has found work, which may be other work: in runs with groups, or if it is
+/// choosy.
 void PassWakeUpsOn(Worker &worker) noexcept;
 
 /// Computes Worker::filter. Call it when the pinned work or the limits of the worker have changed.

@@ -11,8 +11,8 @@ namespace {
 
 constexpr uint64_t kMostMore = 7;  // so many entries at most come with the first one
 
-// After loot that has kept this worker for less than about 4 us, it leaves others alone, for up to
-// 32 us: a look takes cache lines from them.
+// If stolen work lasts less than about 4 us, the worker does not steal again for up to 32 us.
+// Looking at the deques of others costs them cache misses.
 void NoteLoot(Worker &worker, uint64_t now) noexcept {
     Thief &thief = worker.thief;
     const uint64_t millisecond = worker.scheduler->tuning.millisecond;
@@ -55,7 +55,8 @@ uint32_t FirstVictim(Worker &worker, uint32_t slots) noexcept {
 
 }  // namespace
 
-// At the first look lone fibers are left to their workers: they often hand over to each other.
+// After each successful steal, one search leaves a fiber that is alone in its deque: its worker
+// probably continues it next (HandOver).
 Work Steal(Worker &worker, Level level, bool isFair) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     const uint32_t slots = scheduler.Slots();

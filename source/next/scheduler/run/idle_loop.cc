@@ -27,56 +27,54 @@ void GetUp(Worker &worker) noexcept {
 }
 
 // Sleeps until somebody wakes this worker, or until the earliest deadline if no other sleeper keeps
-// that one (the keeper). A check for a stall is such a deadline, too. Returns true if it was the
-// keeper.
+// that one (the keeper). A check for a stall is such a deadline, too.
 //
 // No deadline is missed. A thread that sets an earlier one (d1) reads keeperUntil (d2) and wakes a
 // worker if it is later. The keeper writes keeperUntil (k1) and then reads the earliest deadline
 // once more (k2). All four are seq_cst, so one of them sees the other.
-bool ParkInTime(Worker &worker) noexcept {
+void ParkInTime(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     AddTo(worker.figures.sleeps, 1, kRelaxed);
     const uint64_t looksAt = WatchForStall(scheduler);
     // It looks again for what its waits with OwnTasks want (policy/own_tasks.h).
     if (WEFT_UNLIKELY(worker.ownWaits != nullptr)) {
         if (!worker.parker.ParkUntil(env::Now() + 1'000'000)) GetUp(worker);
-        return false;
+        return;
     }
     uint64_t next = std::min(scheduler.timers.Next(), looksAt),
              until = scheduler.keeperUntil.load(kSeqCst);
     do {
         if (next >= until) {
             worker.parker.Park();
-            return false;
+            return;
         }
     } while (!scheduler.keeperUntil.compare_exchange_strong(until, next, kSeqCst, kSeqCst));
     const bool woken = scheduler.timers.Next() >= next && worker.parker.ParkUntil(next);
     scheduler.keeperUntil.compare_exchange_strong(next, Timers::kNever, kSeqCst, kRelaxed);
     if (!woken) GetUp(worker);
-    return true;
 }
 
-// Returns as a searcher. Returns true if the worker was the keeper of a deadline.
-bool Sleep(Worker &worker) noexcept {
+// Returns as a searcher.
+void Sleep(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     scheduler.idle.Announce(worker.index, worker.filter.may | kAnyKeeper, worker.filter.isChoosy);
     if (scheduler.stopping.load(kSeqCst) || EndRun(scheduler) ||
         AnswerIdleRequests(scheduler, &worker) || AnyWork(worker) ||  // [re-check]
         (IsOrdered(scheduler) && PassTime(worker))) {
         GetUp(worker);
-        return false;
+        return;
     }
     Emit(scheduler, &worker, TraceKind::Park);
     worker.rest.kind.store(Rest::kSleeps, kSeqCst);  // see diagnose/stall.cc
-    const bool wasKeeper = ParkInTime(worker);
+    ParkInTime(worker);
     worker.rest.kind.store(Rest::kNone, kRelaxed);
     Emit(scheduler, &worker, TraceKind::Unpark);
-    return wasKeeper;
 }
 
-// The worker found nothing to run, and does not sleep. Looks for a stall from time to time: `at`
-// says when, in ticks. release and acquire: who reads the answer sees what was done in the look,
-// and the look has seen what came before the round.
+// The worker has found nothing that it can run, and does not sleep. Answers the current round of
+// the check for stalls (diagnose/stall.cc), and starts such a check when `at` has passed (ticks).
+// release: the thread that reads the answer sees this search. acquire: the next search sees what
+// was done before the round.
 void Poll(Worker &worker, uint64_t &at) noexcept {
     Rest &rest = worker.rest;
     rest.answered.store(rest.heard, kRelease);
@@ -135,7 +133,7 @@ bool FindWork(Worker &worker, Work &work) noexcept {
     uint64_t since = env::Ticks(), looksAt = since;
     uint32_t passes = 0;
     worker.thief.left = 0;
-    bool searches = scheduler.options.idle != IdlePolicy::Sleep, wasKeeper = false;
+    bool searches = scheduler.options.idle != IdlePolicy::Sleep;
     for (uint32_t pauses = 1; !(work = NextWork(worker));
          pauses = std::min(pauses * 2, kMostPauses)) {
         if (scheduler.stopping.load(kSeqCst) || worker.leaves || (spins && EndRun(scheduler))) {
@@ -151,7 +149,7 @@ bool FindWork(Worker &worker, Work &work) noexcept {
             for (uint32_t i = 0; i < pauses; ++i) env::Pause();
             continue;
         }
-        wasKeeper |= Sleep(worker);
+        Sleep(worker);
         passes = worker.passes.load(kRelaxed);
         worker.passes.store(0, kRelaxed);
         searches = MaySearch(worker);
@@ -162,16 +160,17 @@ bool FindWork(Worker &worker, Work &work) noexcept {
     worker.rest.kind.store(Rest::kNone, kRelaxed);
     StartClock(worker);
     if (scheduler.idle.StopSearching(isChoosy)) passes = std::max({passes, worker.thief.left, 1u});
-    if (!WakePlain(scheduler, &worker, passes) && wasKeeper &&
-        scheduler.timers.Next() != Timers::kNever)
+    const bool wakes = WakePlain(scheduler, &worker, passes);
+    // The worker may have been expected to keep the earliest deadline.
+    if (!wakes && scheduler.timers.Next() < scheduler.keeperUntil.load(kSeqCst))
         WakeOne(scheduler, &worker, kAnyKeeper);
     if (scheduler.options.groupCount != 0 || worker.filter.isChoosy) PassWakeUpsOn(worker);
     return true;
 }
 
-// Without a free fiber it continues ready fibers, and rescues tasks. It sends the other tasks round
-// through the injector, to reach those behind them: so it takes the oldest first. When it has
-// looked at each of them once, it naps.
+// It runs a free fiber, which looks for work. If none is free, it takes the oldest work first. It
+// continues ready fibers and rescues tasks, and puts other tasks into the injector, to reach those
+// behind them. After one look at each of them it naps.
 void ThreadLoop(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     uint64_t looksAt = env::Ticks();

@@ -21,7 +21,8 @@ namespace weft::internal {
 
 namespace {
 
-// A fiber that began without work was expected to keep an earlier deadline (RegisterWaiter).
+// RegisterWaiter wakes no keeper if the worker is about to search. If the worker then finds work,
+// it wakes a keeper here.
 void PassOnDeadline(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     if (scheduler.timers.Next() < scheduler.keeperUntil.load(kSeqCst))
@@ -78,8 +79,9 @@ void CountPicks(Worker &worker, uint32_t picks) noexcept {
 
 constexpr uint32_t kTasksToLook = 4;  // tasks of a chunk between two looks
 
-// Returns true if the worker goes on with the chunk. It need not if something else is due. If
-// others are idle, and find nothing in the own deque, long tasks must not wait here.
+// Puts the chunk back and returns false if other work is due, else returns true. If this worker's
+// deque is empty, idle workers find nothing to steal. Then the clock is read early if tasks have
+// become long.
 WEFT_NOINLINE static bool GoesOn(Worker &worker, Chunk &chunk) noexcept {
     if (worker.queue[chunk.level.Index()].LooksEmpty() && IsLongNow(worker)) ReadClock(worker);
     if (!IsCalled(worker)) return true;

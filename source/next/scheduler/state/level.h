@@ -2,8 +2,8 @@
 // which workers may run it.
 //
 // Slot 0 stands for work of no group, slot i + 1 for work of group i (SchedulerOptions::groups).
-// Lower levels come first: High work of no group, High work of each group, then Normal, then Low. A
-// set of levels is a mask of bits.
+// The level with the lowest index has the highest priority: High work of no group, then High work
+// of each group, then Normal, then Low. A set of levels is a mask of bits.
 #pragma once
 
 #include "weft/task.h"

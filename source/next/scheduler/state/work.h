@@ -56,8 +56,8 @@ struct Chunk : Node {
     Chunk *outer = nullptr;  // in a claim: the chunk that its worker runs further out
 };
 
-/// A chunk and the room for its tasks. Most submissions from outside have one task. Then the chunk
-/// and its task fill one cache line.
+/// A chunk and the room for its tasks. Most submissions from outside have one task: there is a
+/// smaller size for them.
 template <uint32_t kTasks>
 struct alignas(64) ChunkOf : Chunk {
     Task room[kTasks];

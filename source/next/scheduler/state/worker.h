@@ -37,8 +37,8 @@ struct Finished {
     uint32_t tasks = 0;
 };
 
-/// A fiber that has just become ready, and that this worker probably continues itself: it is about
-/// to pick. Until then it wakes nobody for the fiber: see MakeReady.
+/// The fiber that this worker has made ready last. While `isQuiet`, nobody was woken for it,
+/// because the worker is about to pick and probably continues it: see MakeReady.
 struct HandOver {
     const Fiber *last = nullptr;  // the latest one that this worker has made ready; compared only
     bool isQuiet = false;         // nobody was woken for it
@@ -50,11 +50,11 @@ struct Filter {
     uint32_t runs = 0;             // the levels of its group, and those of no group
     uint32_t may = 0;              // of the levels that it runs, what its waits allow
     uint32_t limit = kPriorities;  // it begins nothing of the priorities from this one on
-    uint32_t pinned = 0;           // it holds pinned work of these priorities (at slot 0)
+    uint32_t pinned = 0;           // priorities of the pinned work that it may run now (at slot 0)
     uint32_t heeds = 0;            // the notices that interrupt it
     Level home{Priority::Normal};  // of its usual tasks
     bool isChoosy = false;         // see core/idle.h
-    bool isSpecial = false;        // it holds pinned work, or a wait restricts it
+    bool isSpecial = false;        // it needs the slow path: see NoteFilter
     // Number of waits that limit it to the priorities with numbers below the index.
     uint32_t limits[kPriorities] = {};
 };
@@ -85,7 +85,7 @@ struct Fairness {
     uint64_t lookedAt = 0;
     uint64_t fairAt = 0;          // then a fair pick is due
     uint64_t fairAfter = 0;       // before that none is allowed
-    uint64_t countAt = 0;         // then NextWork is called, to count finished tasks
+    uint64_t countAt = 0;         // then the counters of finished tasks are lowered
     uint64_t late[kLevels] = {};  // since when the level is owed a share of the time
 };
 
@@ -106,11 +106,11 @@ struct Figures {
 };
 
 /// Bits of Worker::submitBits.
-inline constexpr uint8_t kMustNotSubmit = 1;  // a hook runs where it may be between two tasks
+inline constexpr uint8_t kMustNotSubmit = 1;  // a hook runs that must not submit tasks
 inline constexpr uint8_t kWatched = 2;        // the run is traced, or has an order
 
-/// What the thread of a worker does that runs nothing. So the checks for stalls know whether it may
-/// yet do something (diagnose/stall.cc). Written by the owner.
+/// What a worker does while it runs nothing. The checks for stalls read it (diagnose/stall.cc).
+/// Written by the owner.
 struct Rest {
     enum Kind : uint8_t {
         kNone,
@@ -138,7 +138,7 @@ struct alignas(kLineBytes) Worker {
     uint32_t group = 0;           // of SchedulerOptions::groups
     bool isFirstOfGroup = false;  // stays active, see TaskScheduler::SetActiveWorkers
     Fiber *current = nullptr;
-    Fiber *comesNext = nullptr;  // it pumps (wait/pump.h): the next one, see NextWork
+    Fiber *comesNext = nullptr;  // the fiber that called RunPinnedTasks; NextWork returns it
     Fiber *left = nullptr;       // the fiber that was left, and where it goes
     Destination destination = Destination::None;
     Chunk *claim = nullptr;  // the chunks that it runs, innermost first (submit/claim.h)
@@ -196,7 +196,7 @@ struct alignas(kLineBytes) Worker {
 /// fibers. Use fiber->worker then.
 inline Worker *CurrentWorker() noexcept { return static_cast<Worker *>(env::ThreadSlot()); }
 
-/// Adds to a number of the worker that only its owner writes. relaxed: see PendingTasks.
+/// Adds to a number of the worker that only its owner writes. `order`: of the store.
 template <class Number>
 WEFT_FORCEINLINE void AddTo(Number &number, uint64_t n, std::memory_order order) noexcept {
     number.store(number.load(kRelaxed) + n, order);

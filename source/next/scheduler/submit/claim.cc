@@ -23,9 +23,9 @@ void EndChunk(Worker &worker) noexcept {
 
 namespace {
 
-// The rest of a chunk that a fair pick has taken must not become the newest entry: it would come
-// before all others, which a pick of one task was not to do. It goes where only the next fair pick
-// finds it, or a worker that has nothing else.
+// A fair pick takes one task of an old chunk. If the rest became the newest entry, it would run
+// before all others. So it goes to Scheduler::behind. Fair picks take it from there, and so do
+// workers that find no other work of its level. If the own deque is empty, it goes there.
 void PutBack(Worker &worker, Chunk &chunk) noexcept {
     if (chunk.isOld && !chunk.isPinned && !worker.queue[chunk.level.Index()].LooksEmpty()) {
         const Level level = chunk.level;

@@ -15,16 +15,17 @@ inline bool RaiseNow(Scheduler &scheduler, Counter &counter, uint32_t n) noexcep
     return WEFT_LIKELY(result == CounterResult::Ok) || ReportRaise(scheduler, counter, result);
 }
 void FlushNow(Worker &worker, bool picks) noexcept;
-/// The same, but first sets `n` off against the worker's finished tasks of this counter. `worker`:
-/// the caller's, or null.
+/// Does what RaiseNow does, but first subtracts the worker's finished tasks of this counter from
+/// `n`. `worker`: the caller's, or null.
 ///
-/// The counter may have reached a value for a moment, which its word does not show yet. A waiter
-/// that has been registered before shows kForValue, and then the finished tasks are counted off
-/// first.
+/// This would hide a value that the counter has had for a moment. So if anyone waits for a value
+/// above zero (kForValue), Raise first lowers the counter by the finished tasks.
 inline bool Raise(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n) noexcept {
     if (worker != nullptr && WEFT_UNLIKELY(scheduler.notices.Has(Notices::kForValue)))
         FlushNow(*worker, false);
-    if (worker != nullptr && worker->finished.counter == &counter) {
+    // below zero after HandOn
+    if (worker != nullptr && worker->finished.counter == &counter &&
+        static_cast<int32_t>(worker->finished.tasks) > 0) {
         const uint32_t both = n < worker->finished.tasks ? n : worker->finished.tasks;
         worker->finished.tasks -= both;
         n -= both;
@@ -61,8 +62,8 @@ WEFT_FORCEINLINE void Ran(Worker &worker, Counter *counter, uint32_t n) noexcept
     worker.finished.tasks += n;
 }
 
-/// The running task, which ends right after, has passed its unit of `counter` on to another task.
-/// So it is not counted as finished: until it ends, the number is one below zero.
+/// The running task ends right after this call. Another task takes its place in `counter`. So the
+/// number of finished tasks is decremented here, and wraps if it is 0. Ran then increments it.
 inline void HandOn(Worker &worker, Counter *counter) noexcept {
     if (worker.finished.counter != counter) {
         Flush(worker);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint32_t kMostWakes = 3;  // by one worker at once
 
-// `passes`: for so many entries it is to wake others, when it has found work.
+// `passes`: for how many more entries the woken worker wakes others once it has work.
 void Unpark(Scheduler &scheduler, Worker *by, uint32_t index, uint32_t passes = 0) noexcept {
     Worker &worker = scheduler.workers[index];
     if (by != nullptr) AddTo(by->figures.wakes, 1, kRelaxed);
@@ -55,7 +55,7 @@ void WakeAll(Scheduler &scheduler, Worker *by) noexcept {
     for (uint32_t i = 0; i < slots; ++i) WakeAt(scheduler, by, i);
 }
 
-// Those that are woken wake the others: all are awake in a time like the logarithm of their number.
+// Each woken worker wakes up to three more. So n sleepers are awake after about log n steps.
 bool WakePlain(Scheduler &scheduler, Worker *by, uint32_t entries) noexcept {
     const uint32_t all = std::min(entries, scheduler.idle.PlainSleepers());
     bool any = false;

@@ -21,9 +21,8 @@ void WakeAll(Scheduler &scheduler, Worker *by) noexcept;
 /// run it.
 void Published(Scheduler &scheduler, Worker *by, Level level, uint32_t entries) noexcept;
 
-/// Wakes plain sleepers for so many entries, one for each. Call it when a worker has found work:
-/// for what it was woken to pass on, or because it was the last searcher. Returns true if it wakes
-/// any.
+/// Wakes up to three plain sleepers, and tells them to wake more, up to one per entry. Call it for
+/// new entries, and when a worker has found work. Returns true if it woke any.
 bool WakePlain(Scheduler &scheduler, Worker *by, uint32_t entries) noexcept;
 
 /// Call it when a deadline was set. If it is the earliest one and no sleeper keeps one as early
@@ -43,7 +42,7 @@ void SignalAll(Scheduler &scheduler, Worker *by) noexcept;
 /// Reports that there is no memory for an own deque, and aborts.
 [[noreturn]] void NoRoom(const Worker &worker, uint32_t entries) noexcept;
 
-/// Does the same for the caller's own deque. Usually nobody need be told.
+/// Does what Published does, for entries of the caller's own deque. Fast if nobody has to be woken.
 WEFT_FORCEINLINE void PublishedOwn(Worker &worker, Level level, uint32_t entries) noexcept {
     if (WEFT_UNLIKELY((kUnnoticed & level.Bit()) == 0 || worker.scheduler->idle.Wanted()))
         Published(*worker.scheduler, &worker, level, entries);

@@ -48,9 +48,9 @@ private:
     InlineFrame &m_frame;
 };
 
-// Returns true if work of the level would leave the groups that run it, if it ran on top of this
-// fiber and waited: only some groups run Low work of no group, and the fiber is of a higher
-// priority. relaxed: any of the values will do
+// Returns true if work of the level must not run on top of this fiber. Low work of no group may be
+// limited to some groups. If it waited here, a fiber of higher priority could continue elsewhere.
+// relaxed: any of the values will do
 bool WouldLeaveGroups(const Fiber &self, Level level) noexcept {
     return level.Bit() == Level(Priority::Low).Bit() && self.own != Priority::Low &&
            self.worker->scheduler->lowGroups.load(kRelaxed) != 0;
@@ -72,8 +72,8 @@ uint32_t LevelsOnTop(const Fiber &self) noexcept {
     return LevelsOf(1u << self.level.slot) & self.worker->filter.runs;
 }
 
-// Takes the newest entry of an own deque if it is a task or a chunk of the counter, and of the same
-// group as the waiter: after a wait, a fiber may continue in the group of its outermost task.
+// Takes the newest entry of an own deque if it belongs to the counter and to the waiter's group. If
+// a task of another group waited on top, it could continue in the waiter's group.
 WEFT_FORCEINLINE bool PopOf(const Fiber &self, const Counter &counter, Entry &entry) noexcept {
     Worker &worker = *self.worker;
     const auto wants = [&](const Entry &next) { return next.TheCounter() == &counter; };
@@ -92,7 +92,8 @@ bool HasRunAll(const Worker &worker, const Counter &counter) noexcept {
                worker.finished.tasks;
 }
 
-// A task of this level may run on top of the fiber, which no wait of another fiber forbids.
+// Returns true if a task of this level may run on top of the fiber: it has the same group, and no
+// wait of another fiber forbids the fiber's priority on this worker.
 bool MayRunOnTop(const Fiber &self, Level level) noexcept {
     const Filter &filter = self.worker->filter;
     if (WEFT_LIKELY(level == self.level && level == filter.home && !filter.isSpecial)) return true;
@@ -101,7 +102,8 @@ bool MayRunOnTop(const Fiber &self, Level level) noexcept {
            !WouldLeaveGroups(self, level);
 }
 
-// A wait that keeps the worker from work of the waiter's priority keeps it from such tasks, too.
+// Returns true if the waiter may run tasks of its counter inline. Not if a wait forbids work of the
+// waiter's level on this worker.
 bool MayRunInline(const Fiber &self, const WaitFor &what) noexcept {
     return (self.worker->filter.may & self.level.Bit()) != 0 || self.IsThreadStack() ||
            what.meanwhile == Meanwhile::OwnTasks;
@@ -141,9 +143,9 @@ WEFT_FORCEINLINE uint32_t RunInline(Fiber &self, InlineFrame &frame, uint32_t mo
     return ran;
 }
 
-// The newest own tasks of the counter get the priority of a waiter for zero, which is higher. (A
-// waiter for another value would have to compete with them then.) They do not overtake own tasks
-// that have this priority anyway. `levels`: where they may lie.
+// The newest own tasks of the counter get the priority of a waiter for zero, which is higher. A
+// waiter for another value needs only some of them. They do not overtake own tasks that have this
+// priority anyway. `levels`: where they may lie.
 WEFT_NOINLINE void Lend(const Fiber &self, const Counter &counter, uint32_t levels) noexcept {
     constexpr uint32_t kMost = 64;
     Worker &worker = *self.worker;
@@ -310,8 +312,8 @@ bool ParkThread(Worker &worker, ThreadWaiter &waiter, uint64_t deadline) noexcep
     return told;
 }
 
-// Puts the thread to sleep, until the counter is reached or the deadline has come (Nothing). Others
-// take what lies in its deques.
+// Blocks the thread until the counter is reached or the deadline has come (Meanwhile::Nothing).
+// Others take what lies in its deques.
 bool BlockThread(Worker &worker, const WaitFor &what) noexcept {
     using Registration = Counters::Registration;
     Scheduler &scheduler = *worker.scheduler;
@@ -374,7 +376,8 @@ void PrepareToBlock(Worker &worker) noexcept {
 
 bool Wait(Worker &worker, const WaitFor &what) noexcept {
     Fiber &self = *worker.current;
-    // The thread of a worker that leaves runs other workers, too. With an order, time passes.
+    // Does not block a thread that runs several workers (RunAbsentWorkers), or the only thread of a
+    // run with an order, where PassTime lets deadlines fall due.
     if (WEFT_UNLIKELY(what.meanwhile == Meanwhile::Nothing) && !worker.leaves &&
         worker.scheduler->order == nullptr)
         return BlockThread(worker, what);
