@@ -16,9 +16,9 @@ bool WakeAt(Scheduler &scheduler, Worker *by, uint32_t index) noexcept;
 /// Wakes all sleepers.
 void WakeAll(Scheduler &scheduler, Worker *by) noexcept;
 
-/// Call it after `entries` entries of the level were published. Wakes plain sleepers if no plain
-/// worker searches, and up to two choosy ones. For a level of a group: up to two of those that may
-/// run it.
+/// Call it after `entries` entries of the level were published. If no plain worker searches, wakes
+/// plain sleepers. Wakes up to two choosy sleepers, or for a level of a group up to two workers
+/// that may run it.
 void Published(Scheduler &scheduler, Worker *by, Level level, uint32_t entries) noexcept;
 
 /// Wakes up to three plain sleepers, and tells them to wake more, up to one per entry. Call it for
