@@ -45,7 +45,8 @@ Watch &TheWatch() {
     return watch;
 }
 
-[[maybe_unused]] const char *TextOf(weft::WaitCause cause) {
+#if !defined(WEFT_SHARED)  // which hides the table of schedulers
+const char *TextOf(weft::WaitCause cause) {
     switch (cause) {
         case weft::WaitCause::Cycle:
             return "is in a deadlock with";
@@ -61,9 +62,9 @@ Watch &TheWatch() {
     return "waits";
 }
 
-[[maybe_unused]] constexpr uint32_t kPrinted = 20;
+constexpr uint32_t kPrinted = 20;
 
-[[maybe_unused]] void Print(const weft::WaiterInfo &waiter, void *user) {
+void Print(const weft::WaiterInfo &waiter, void *user) {
     auto &count = *static_cast<uint32_t *>(user);
     if (++count > kPrinted) return;
     if (waiter.isExternal) {
@@ -79,7 +80,6 @@ Watch &TheWatch() {
 }
 
 void PrintSchedulers() {
-#if !defined(WEFT_SHARED)  // which hides the table of schedulers
     weft::internal::SchedulerTag::Find([](void *found) {
         auto &scheduler = *static_cast<weft::internal::Scheduler *>(found)->taskScheduler;
         std::printf("  what waits in the scheduler with %u workers:\n", scheduler.WorkerCount());
@@ -90,8 +90,10 @@ void PrintSchedulers() {
         if (count > kPrinted) std::printf("    and %u more\n", count - kPrinted);
         return false;
     });
-#endif
 }
+#else
+void PrintSchedulers() {}
+#endif
 
 [[noreturn]] void GiveUp(const Watch &watch, const std::string &why) {
     std::printf("\ngiven up: test case \"%s\": %s\n", watch.name.c_str(), why.c_str());

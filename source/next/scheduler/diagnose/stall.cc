@@ -181,8 +181,7 @@ bool IsFree(const Scheduler &scheduler, uint32_t fiber) noexcept {
 }
 
 bool AnyQueued(const Scheduler &scheduler, bool ofAbsent) noexcept {
-    bool any = !scheduler.injector.IsEmpty();
-    for (const PushList<Node> &behind : scheduler.behind) any = any || !behind.IsEmpty();
+    bool any = !scheduler.injector.IsEmpty() || scheduler.AnyBehind();
     const uint32_t slots = scheduler.Slots();
     for (uint32_t i = 0; i < slots && !any; ++i) {
         const Worker &worker = scheduler.workers[i];

@@ -25,12 +25,9 @@ bool OwnsWork(const Worker &worker) noexcept {
     for (uint32_t levels = worker.holds; levels != 0; levels &= levels - 1) {
         if (worker.queue[LowestBit(levels)].Size() != 0) return true;
     }
-    if (worker.scheduler->workerCount == 0) {  // nobody else may come for these
-        for (const PushList<Node> &behind : worker.scheduler->behind) {
-            if (!behind.IsEmpty()) return true;
-        }
-    }
-    return !worker.inbox.IsEmpty();
+    // without workers nobody else may come for these
+    const Scheduler &scheduler = *worker.scheduler;
+    return !worker.inbox.IsEmpty() || (scheduler.workerCount == 0 && scheduler.AnyBehind());
 }
 
 // Raises slotsInUse to `slots` if it is lower.

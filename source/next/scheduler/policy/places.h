@@ -45,8 +45,8 @@ Work Steal(Worker &worker, Level level, bool isFair = false) noexcept;
 Work TakeBehind(Worker &worker, Level level) noexcept;
 
 /// Takes the oldest work of the level: a chunk that was put behind the others, else the oldest own
-/// entry. `othersFirst`: tries to steal between these two. Pinned work comes first or last, in
-/// turn.
+/// entry. `othersFirst`: tries to steal before these two; for a late level, between them. Pinned
+/// work comes first or last, in turn.
 Work TakeOldest(Worker &worker, Level level, bool othersFirst) noexcept;
 
 /// Returns true if work of the level waits for this worker somewhere. seq_cst.

@@ -186,6 +186,13 @@ struct Scheduler {
 
     bool IsAttachedSlot(uint32_t index) const noexcept { return index >= workerCount; }
     /// The fibers of the pool, then one for each attached thread's own stack.
+    /// Returns true if a chunk was put behind all others. seq_cst.
+    bool AnyBehind() const noexcept {
+        for (const PushList<Node> &list : behind) {
+            if (!list.IsEmpty()) return true;
+        }
+        return false;
+    }
     uint32_t AllFibers() const noexcept { return fiberCount + (slotCount - workerCount); }
     /// The number of slots that are worth a look. seq_cst: an attached thread raises it before it
     /// publishes anything.
