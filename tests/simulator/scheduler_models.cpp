@@ -185,8 +185,9 @@ void LeafWithChild(TaskScheduler *scheduler, void *leaves) {
 // Its frame is so large that a stack has room for two of them.
 void DescendOnStack(TaskScheduler *scheduler, void *arg) {
     volatile char frame[28 << 10];
+    const volatile uint32_t first = 0;  // or clang leaves out the rest of the frame
     DeepWait &wait = *static_cast<DeepWait *>(arg);
-    frame[0] = static_cast<char>(wait.depth);
+    frame[first] = static_cast<char>(wait.depth);
     if (wait.depth != 0) {
         DeepWait below{wait.counters, wait.depth - 1, wait.ran, wait.hasChildren, wait.isTimed};
         Counter *counter = wait.counters.New();
@@ -200,7 +201,7 @@ void DescendOnStack(TaskScheduler *scheduler, void *arg) {
               "a wait ended before children of the task");
         Counters::Kill(counter);
     }
-    Check(frame[0] == static_cast<char>(wait.depth), "a stack was overwritten");
+    Check(frame[first] == static_cast<char>(wait.depth), "a stack was overwritten");
     ++wait.ran;
 }
 
@@ -241,8 +242,9 @@ struct WaitWithoutRoom {
 // Waits with so little stack left that no task has room on top.
 void WaitsWithoutRoom(TaskScheduler *scheduler, void *arg) {
     volatile char frame[40 << 10];
+    const volatile uint32_t first = 0;
     WaitWithoutRoom &wait = *static_cast<WaitWithoutRoom *>(arg);
-    frame[0] = 1;
+    frame[first] = 1;
     const Task child{LeafWithChild, &wait.leaves};
     scheduler->AddChildTasks(1, &child);
     auto last = [&](TaskScheduler *) { wait.hasRun = true; };
@@ -251,7 +253,7 @@ void WaitsWithoutRoom(TaskScheduler *scheduler, void *arg) {
     if (wait.isTimed) wait.wasLate = !WaitForCounterUntil(*scheduler, wait.counter, soon);
     Check(!wait.isTimed || !wait.hasRun, "a task ran on top of a wait beyond one with a deadline");
     scheduler->WaitForCounter(wait.counter);
-    Check(frame[0] == 1, "a stack was overwritten");
+    Check(frame[first] == 1, "a stack was overwritten");
 }
 
 // The main task waits for a task that waits without room, so only the main task can run the last
