@@ -12,9 +12,11 @@ class Parker {
 public:
     /// Sleeps until there is an Unpark, and consumes it. Only the owner may call this.
     void Park() noexcept { ParkOrGiveUp(nullptr); }
-    /// The same, until `deadline` (in nanoseconds of Now()) at most. Returns false if there was no
-    /// Unpark.
-    bool ParkUntil(uint64_t deadline) noexcept { return ParkOrGiveUp(&deadline); }
+    /// The same, until `deadline` (in nanoseconds of Now(); the greatest: never) at most. Returns
+    /// false if there was no Unpark.
+    bool ParkUntil(uint64_t deadline) noexcept {
+        return ParkOrGiveUp(deadline != ~uint64_t{0} ? &deadline : nullptr);
+    }
     /// Wakes the owner. What was written before this call is visible after the Park that it ends.
     /// Thread-safe.
     void Unpark() noexcept;

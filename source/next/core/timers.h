@@ -15,7 +15,7 @@ namespace weft::internal {
 struct Timer : HeapLinks {
     uint64_t deadline = 0;  // in nanoseconds of env::Now()
     uint64_t order = 0;     // equal deadlines are due in the order of Set
-    void *owner = nullptr;
+    uint32_t owner = 0;     // whom it is for
     bool isSet = false;
 };
 

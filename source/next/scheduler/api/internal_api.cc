@@ -1,7 +1,6 @@
 // What the other layers and the templates in the public headers call.
 #include "scheduler/api/internal_api.h"
 
-#include "scheduler/api/by_caller.h"
 #include "scheduler/state/check_options.h"
 #include "scheduler/state/order_access.h"
 #include "scheduler/wait/wait.h"

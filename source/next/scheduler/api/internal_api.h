@@ -3,67 +3,13 @@
 #pragma once
 
 #include "platform/memory.h"
-#include "scheduler/api/api_checks.h"
+#include "scheduler/api/caller.h"
 #include "scheduler/policy/next_work.h"
 #include "scheduler/state/held_locks.h"
 #include "scheduler/state/order.h"
 #include "scheduler/state/trace.h"
-#include "scheduler/submit/finish.h"
-#include "scheduler/submit/submit.h"
-
-#include <optional>
 
 namespace weft::internal {
-
-/// The thread that calls a public function: a worker, or an external thread inside the gate. While
-/// this object exists, the scheduler runs. Do not use it after a call in which the task may move to
-/// another worker. The calls of TaskScheduler that tasks make most often use ByCaller instead.
-class Caller {
-public:
-    Caller(TaskScheduler &taskScheduler, const char *call) noexcept
-        : m_call(call), m_worker(WorkerOf(taskScheduler)) {
-        m_scheduler = m_worker != nullptr ? m_worker->scheduler
-                                          : m_external.emplace(taskScheduler, call).running;
-    }
-
-    /// Returns null for a thread that is no worker of this scheduler.
-    Worker *TheWorker() const noexcept { return m_worker; }
-    /// Returns null, after a report, if the scheduler does not run here. Then none of the functions
-    /// below may be called.
-    Scheduler *Running() const noexcept { return m_scheduler; }
-
-    /// Returns false, after a report, if the caller must not submit.
-    bool MaySubmit() const noexcept {
-        return m_scheduler != nullptr &&
-               (m_worker != nullptr ? internal::MaySubmit(m_worker, m_call)
-                                    : m_external->MayEnter(m_call));
-    }
-
-    /// Submits tasks. Returns false after a report.
-    bool Submit(uint32_t count, const Task *tasks, const TaskOptions &options,
-                Counter *counter = nullptr) const noexcept {
-        if (!MaySubmit() || !AreTasks(*m_scheduler, count, tasks, options, m_call)) return false;
-        return internal::Submit(*m_scheduler, m_worker, count, tasks, counter, options);
-    }
-    /// Returns false, after a report, if the scheduler refuses these options for tasks that must
-    /// not be skipped.
-    bool Accepts(const TaskOptions &options) const noexcept {
-        return AreTasks(*m_scheduler, 0, nullptr, options, m_call) &&
-               IsOfNoGroup(*m_scheduler, options, m_call);
-    }
-
-    /// Lowers the counter by 1. Returns false after a report.
-    bool Lower(Counter &counter) const noexcept {
-        if (m_worker != nullptr) Flush(*m_worker);
-        return internal::Lower(*m_scheduler, m_worker, counter, 1);
-    }
-
-private:
-    const char *const m_call;
-    Worker *const m_worker;
-    std::optional<ExternalCall> m_external;
-    Scheduler *m_scheduler;
-};
 
 /// For a task that does several pieces of work, one after the other, in place of a task for each
 /// piece (graph). The worker may change during a piece, but the fiber does not.

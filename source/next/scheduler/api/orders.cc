@@ -4,8 +4,8 @@
 #include "scheduler/api/api_checks.h"
 #include "scheduler/policy/ordered.h"
 #include "scheduler/submit/submit.h"
+#include "scheduler/wait/external.h"
 #include "scheduler/wait/wait.h"
-#include "scheduler/wait/wait_idle.h"
 
 namespace weft {
 
@@ -25,7 +25,7 @@ bool internal::RunOrdered(TaskScheduler &taskScheduler, const Task &main, bool r
     Submit(*worker->scheduler, worker, 1, &main, &done,
            {Priority::Normal, StackClass::Large, kAnyWorker, "test"});
     Wait(*worker, {done});
-    if (!order.isGivenUp) WaitIdleHere(*worker);
+    if (!order.isGivenUp) WaitIdle({*worker->scheduler, worker->current, nullptr});
     order.host = nullptr;
     choices = order.choices;
     return !order.isGivenUp;

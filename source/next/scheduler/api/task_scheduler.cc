@@ -1,7 +1,6 @@
 // The public calls. Each one checks its arguments and then calls a function of submit/ or wait/.
 #include "weft/task_scheduler.h"
 
-#include "scheduler/api/by_caller.h"
 #include "scheduler/api/internal_api.h"
 #include "scheduler/state/check_options.h"
 #include "scheduler/state/group_of_tasks.h"
@@ -11,9 +10,7 @@
 #include "scheduler/submit/ready.h"
 #include "scheduler/submit/submit.h"
 #include "scheduler/wait/external.h"
-#include "scheduler/wait/pump.h"
 #include "scheduler/wait/wait.h"
-#include "scheduler/wait/wait_idle.h"
 
 namespace weft {
 
@@ -34,18 +31,7 @@ void TaskScheduler::AddTask(Task task, Counter *counter, const TaskOptions &opti
 void TaskScheduler::AddTasks(uint32_t count, const Task *tasks, Counter *counter,
                              const TaskOptions &options) noexcept {
     if (count == 0) return;
-    ByCaller(
-        *this, "AddTasks",
-        [&](Worker *worker) {
-            if (MaySubmit(worker, "AddTasks") &&
-                AreTasks(*worker->scheduler, count, tasks, options, "AddTasks"))
-                Submit(*worker->scheduler, worker, count, tasks, counter, options);
-        },
-        [&](ExternalCall &call) {
-            if (call.MayEnter("AddTasks") &&
-                AreTasks(*call.running, count, tasks, options, "AddTasks"))
-                Submit(*call.running, nullptr, count, tasks, counter, options);
-        });
+    Caller(*this, "AddTasks").Submit(count, tasks, options, counter);
 }
 
 void TaskScheduler::AddChildTasks(uint32_t count, const Task *tasks,
@@ -70,47 +56,25 @@ void TaskScheduler::AddChildTasks(uint32_t count, const Task *tasks,
 void TaskScheduler::AddTasksAndWait(uint32_t count, const Task *tasks,
                                     const TaskOptions &options) noexcept {
     if (count == 0) return;
-    WaitByCaller(
-        *this, "AddTasksAndWait", false,
-        [&](Worker *worker) {
-            const bool valid =
-                AreTasks(*worker->scheduler, count, tasks, options, "AddTasksAndWait") &&
-                IsOfNoGroup(*worker->scheduler, options, "AddTasksAndWait");
-            if (valid) SubmitAndWait(*worker, count, tasks, options);
-            return valid;
-        },
-        [&](ExternalCall &call) {
-            Counter counter;
-            return AreTasks(*call.running, count, tasks, options, "AddTasksAndWait") &&
-                   Submit(*call.running, nullptr, count, tasks, &counter, options) &&
-                   WaitExternal(call.visit, *call.running, counter, 0);
-        });
+    Caller caller(*this, "AddTasksAndWait");
+    if (!caller.MayWait() ||
+        !AreTasks(*caller.Running(), count, tasks, options, "AddTasksAndWait") ||
+        !IsOfNoGroup(*caller.Running(), options, "AddTasksAndWait"))
+        return;
+    if (WEFT_LIKELY(caller.TheWorker() != nullptr))
+        return SubmitAndWait(*caller.TheWorker(), count, tasks, options);
+    Counter counter;
+    if (Submit(*caller.Running(), nullptr, count, tasks, &counter, options))
+        caller.AsWaiting().Wait({counter});
 }
-
-namespace {
-
-bool WaitForIt(TaskScheduler &scheduler, Counter *counter, const char *call, uint32_t value,
-               uint64_t deadline, ResumeOn resume, Meanwhile meanwhile) noexcept {
-    if (!IsCounter(scheduler, counter, call)) return false;
-    return WaitByCaller(
-        scheduler, call, false,
-        [&](Worker *worker) {
-            return Wait(*worker, {*counter, value, deadline, resume, meanwhile});
-        },
-        [&](ExternalCall &external) {
-            return WaitExternal(external.visit, *external.running, *counter, value, deadline);
-        });
-}
-
-}  // namespace
 
 void TaskScheduler::WaitForCounter(Counter *counter, uint32_t value, ResumeOn resume) noexcept {
-    WaitForIt(*this, counter, "WaitForCounter", value, Timers::kNever, resume, Meanwhile::AnyTask);
+    WaitByCaller(*this, "WaitForCounter", counter, value, Timers::kNever, Meanwhile::AnyTask,
+                 resume);
 }
 
 void TaskScheduler::WaitForCounter(Counter *counter, Meanwhile meanwhile, uint32_t value) noexcept {
-    WaitForIt(*this, counter, "WaitForCounter", value, Timers::kNever, ResumeOn::AnyWorker,
-              meanwhile);
+    WaitByCaller(*this, "WaitForCounter", counter, value, Timers::kNever, meanwhile);
 }
 
 void TaskScheduler::WaitForAll(uint32_t count, Counter *const *counters) noexcept {
@@ -119,13 +83,7 @@ void TaskScheduler::WaitForAll(uint32_t count, Counter *const *counters) noexcep
 }
 
 uint32_t TaskScheduler::WaitForAny(uint32_t count, Counter *const *counters) noexcept {
-    if (!MayWaitForAny(*this, count, counters, "WaitForAny")) return count;
-    return WaitByCaller(
-        *this, "WaitForAny", count,
-        [&](Worker *worker) { return WaitAny(*worker, count, counters); },
-        [&](ExternalCall &call) {
-            return WaitAnyExternal(call.visit, *call.running, count, counters);
-        });
+    return WaitAnyByCaller(*this, "WaitForAny", count, counters, Timers::kNever);
 }
 
 bool internal::PassPoint(TaskScheduler &scheduler) noexcept {
@@ -149,34 +107,17 @@ bool TaskScheduler::PollCounter(Counter *counter, uint32_t value) noexcept {
 bool TaskScheduler::IncrementCounter(Counter *counter, uint32_t n) noexcept {
     if (!IsCounter(*this, counter, "IncrementCounter")) return false;
     if (n == 0) return true;
-    return ByCaller(
-        *this, "IncrementCounter",
-        [&](Worker *worker) {
-            Flush(*worker);
-            Emit(*worker->scheduler, worker, TraceKind::Increment, counter, n);
-            return RaiseNow(*worker->scheduler, *counter, n);
-        },
-        [&](ExternalCall &call) {
-            if (call.running == nullptr) return false;
-            Emit(*call.running, nullptr, TraceKind::Increment, counter, n);
-            return RaiseNow(*call.running, *counter, n);
-        });
+    const Caller caller(*this, "IncrementCounter");
+    return caller.Running() != nullptr && caller.Raise(*counter, n);
 }
 
 void TaskScheduler::DecrementCounter(Counter *counter, uint32_t n) noexcept {
     if (!IsCounter(*this, counter, "DecrementCounter") || n == 0) return;
-    ByCaller(
-        *this, "DecrementCounter",
-        [&](Worker *worker) {
-            Flush(*worker);
-            Emit(*worker->scheduler, worker, TraceKind::Decrement, counter, n);
-            return Lower(*worker->scheduler, worker, *counter, n);
-        },
-        [&](ExternalCall &call) {
-            if (call.running == nullptr) return false;
-            Emit(*call.running, nullptr, TraceKind::Decrement, counter, n);
-            return Lower(*call.running, nullptr, *counter, n);
-        });
+    const Caller caller(*this, "DecrementCounter");
+    if (caller.Running() == nullptr) return;
+    if (caller.TheWorker() != nullptr) Flush(*caller.TheWorker());
+    Emit(*caller.Running(), caller.TheWorker(), TraceKind::Decrement, counter, n);
+    caller.Lower(*counter, n);
 }
 
 namespace {
@@ -227,16 +168,8 @@ void TaskScheduler::SetPriority(Priority priority) noexcept {
 }
 
 void TaskScheduler::WaitIdle() noexcept {
-    WaitByCaller(
-        *this, "WaitIdle", false,
-        [](Worker *worker) {
-            WaitIdleHere(*worker);
-            return true;
-        },
-        [](ExternalCall &call) {
-            WaitIdleExternal(call.visit, *call.running);
-            return true;
-        });
+    Caller caller(*this, "WaitIdle");
+    if (caller.MayWait()) internal::WaitIdle(caller.AsWaiting());
 }
 
 uint32_t TaskScheduler::RunPinnedTasks(uint32_t max) noexcept {

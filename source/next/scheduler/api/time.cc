@@ -4,7 +4,6 @@
 #include "weft/deferred.h"
 #include "weft/sync/deadline.h"
 
-#include "scheduler/api/by_caller.h"
 #include "scheduler/api/internal_api.h"
 #include "scheduler/state/order_access.h"
 #include "scheduler/wait/deferred.h"
@@ -35,16 +34,8 @@ bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter, Clock::time
 
 bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter, Clock::time_point deadline,
                          Meanwhile meanwhile, uint32_t value) noexcept {
-    if (!IsCounter(scheduler, counter, "WaitForCounterUntil")) return false;
-    const uint64_t until = NanosecondsOf(deadline);
-    return WaitByCaller(
-        scheduler, "WaitForCounterUntil", false,
-        [&](Worker *worker) {
-            return Wait(*worker, {*counter, value, until, ResumeOn::AnyWorker, meanwhile});
-        },
-        [&](ExternalCall &call) {
-            return WaitExternal(call.visit, *call.running, *counter, value, until);
-        });
+    return WaitByCaller(scheduler, "WaitForCounterUntil", counter, value, NanosecondsOf(deadline),
+                        meanwhile);
 }
 
 bool WaitForCounterFor(TaskScheduler &scheduler, Counter *counter, Clock::duration duration,
@@ -59,14 +50,7 @@ bool WaitForCounterFor(TaskScheduler &scheduler, Counter *counter, Clock::durati
 
 uint32_t WaitForAnyUntil(TaskScheduler &scheduler, uint32_t count, Counter *const *counters,
                          Clock::time_point deadline) noexcept {
-    if (!MayWaitForAny(scheduler, count, counters, "WaitForAnyUntil")) return count;
-    const uint64_t until = NanosecondsOf(deadline);
-    return WaitByCaller(
-        scheduler, "WaitForAnyUntil", count,
-        [&](Worker *worker) { return WaitAny(*worker, count, counters, until); },
-        [&](ExternalCall &call) {
-            return WaitAnyExternal(call.visit, *call.running, count, counters, until);
-        });
+    return WaitAnyByCaller(scheduler, "WaitForAnyUntil", count, counters, NanosecondsOf(deadline));
 }
 
 void SleepUntil(TaskScheduler &scheduler, Clock::time_point deadline) noexcept {
@@ -86,21 +70,13 @@ void SleepFor(TaskScheduler &scheduler, Clock::duration duration) noexcept {
     SleepUntil(scheduler, DeadlineAfter(duration));
 }
 
-bool AddTasksAfter(TaskScheduler &scheduler, uint32_t afterCount, const CounterTarget *after,
-                   uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options,
-                   DeferredHandle *handle) noexcept {
-    if (handle != nullptr) *handle = {};
-    if (count == 0) return true;
-    if (!AreTargets(scheduler, afterCount, after, count, counter, "AddTasksAfter")) return false;
-    const Caller caller(scheduler, "AddTasksAfter");
-    return caller.MaySubmit() &&
-           AreTasks(*caller.Running(), count, tasks, options, "AddTasksAfter") &&
-           MayDefer(*caller.Running(), options, "AddTasksAfter") &&
-           SubmitAfter(*caller.Running(), caller.TheWorker(), afterCount, after,
-                       {"AddTasksAfter", count, tasks, counter, options, handle});
-}
-
 namespace {
+
+bool MaySubmitLater(const Caller &caller, const LaterTasks &later) noexcept {
+    return caller.MaySubmit() &&
+           AreTasks(*caller.Running(), later.count, later.tasks, later.options, later.call) &&
+           (later.IsKept() || MayDefer(*caller.Running(), later.options, later.call));
+}
 
 bool DeferAfter(TaskScheduler &scheduler, Counter *after, uint32_t value,
                 const LaterTasks &task) noexcept {
@@ -114,9 +90,7 @@ bool DeferAfter(TaskScheduler &scheduler, Counter *after, uint32_t value,
     }
     const CounterTarget target{after, value};
     const Caller caller(scheduler, task.call);
-    return caller.MaySubmit() &&
-           AreTasks(*caller.Running(), 1, task.tasks, task.options, task.call) &&
-           (task.IsKept() || MayDefer(*caller.Running(), task.options, task.call)) &&
+    return MaySubmitLater(caller, task) &&
            SubmitAfter(*caller.Running(), caller.TheWorker(), 1, &target, task);
 }
 
@@ -130,13 +104,23 @@ bool DeferUntil(TaskScheduler &scheduler, Clock::time_point time, const LaterTas
         return false;
     }
     const Caller caller(scheduler, task.call);
-    return caller.MaySubmit() &&
-           AreTasks(*caller.Running(), 1, task.tasks, task.options, task.call) &&
-           (task.IsKept() || MayDefer(*caller.Running(), task.options, task.call)) &&
+    return MaySubmitLater(caller, task) &&
            SubmitAt(*caller.Running(), caller.TheWorker(), NanosecondsOf(time), task);
 }
 
 }  // namespace
+
+bool AddTasksAfter(TaskScheduler &scheduler, uint32_t afterCount, const CounterTarget *after,
+                   uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options,
+                   DeferredHandle *handle) noexcept {
+    if (handle != nullptr) *handle = {};
+    if (count == 0) return true;
+    if (!AreTargets(scheduler, afterCount, after, count, counter, "AddTasksAfter")) return false;
+    const Caller caller(scheduler, "AddTasksAfter");
+    const LaterTasks later{"AddTasksAfter", count, tasks, counter, options, handle};
+    return MaySubmitLater(caller, later) &&
+           SubmitAfter(*caller.Running(), caller.TheWorker(), afterCount, after, later);
+}
 
 bool AddTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task,
                   Counter *counter, const TaskOptions &options) noexcept {

@@ -9,11 +9,11 @@
 // after the withdrawal. So the timer is set again and again until the run has ended.
 #include "scheduler/diagnose/wait_text.h"
 #include "scheduler/diagnose/watch.h"
-#include "scheduler/run/ending.h"
 #include "scheduler/state/entry_gate.h"
 #include "scheduler/state/group_of_tasks.h"
 #include "scheduler/submit/deliver.h"
 #include "scheduler/submit/finish.h"
+#include "scheduler/submit/wake.h"
 #include "scheduler/wait/deferred.h"
 
 namespace weft::internal {
@@ -178,7 +178,8 @@ void EndIsLate(Scheduler &scheduler, Worker &worker) noexcept {
     } else if (!isReported) {
         scheduler.lateEnd.isLate.store(true, kRelaxed);  // a worker that becomes idle sees it
     }
-    if (withdraws) SetEndTimer(scheduler, &worker, env::Now() + kWithdrawsAgain);
+    if (withdraws)
+        SetTimer(scheduler, &worker, scheduler.lateEnd.timer, env::Now() + kWithdrawsAgain);
 }
 
 // relaxed: a worker that has taken the timer comes here later

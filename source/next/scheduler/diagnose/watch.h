@@ -29,10 +29,8 @@ bool AnyQueued(const Scheduler &scheduler, bool ofAbsent) noexcept;
 /// Returns true if the fiber is in the pool. For reports.
 bool IsFree(const Scheduler &scheduler, uint32_t fiber) noexcept;
 
-/// The end of the run has been wanted for so long that the timer of `lateEnd` is due. See
-/// late_end.cc.
-void EndIsLate(Scheduler &scheduler, Worker &worker) noexcept;
-/// Reports it if that timer was due and nothing was reported then. All workers are idle.
+/// Reports a late end if its timer was due (EndIsLate), and nothing was reported then. All workers
+/// are idle.
 void ReportIfLate(Scheduler &scheduler) noexcept;
 
 /// Starts the watchdog if the options ask for it. Returns false if the system refuses the thread.

@@ -1,5 +1,5 @@
-// Implements attach.h.
-#include "scheduler/life/attach.h"
+// Attached threads.
+#include "scheduler/life/life.h"
 
 #include "platform/floating_point.h"
 #include "platform/thread_end.h"

@@ -1,24 +1,21 @@
-// Implements lifecycle.h. The steps of the end:
+// Runs: their beginning and their end. The steps of the end:
 // 1. A worker that finds nothing pending closes the gate, sets `stopping` and wakes all (ending.h).
 // 2. Each loop gives its fiber to the pool and switches to its thread's own stack, where ThreadLoop
 //    returns. At that time all pool fibers are suspended in their loops.
 // 3. When all threads are joined, the caller of Run sets `ending` and switches once to every fiber
 //    that ever ran. The fiber's loop then returns. So each stack ends properly, and the sanitizers
 //    free their records of it.
-#include "scheduler/life/lifecycle.h"
+#include "scheduler/life/life.h"
 
 #include "platform/backoff.h"
 #include "platform/floating_point.h"
 #include "scheduler/diagnose/watch.h"
-#include "scheduler/life/attach.h"
-#include "scheduler/life/worker_thread.h"
 #include "scheduler/policy/fair.h"
 #include "scheduler/policy/ordered.h"
 #include "scheduler/policy/places.h"
 #include "scheduler/run/ending.h"
 #include "scheduler/run/fiber_switch.h"
 #include "scheduler/run/idle_loop.h"
-#include "scheduler/run/run_work.h"
 #include "scheduler/state/check_options.h"
 #include "scheduler/state/entry_gate.h"
 #include "scheduler/state/groups.h"
@@ -28,7 +25,6 @@
 #include "scheduler/submit/submit.h"
 #include "scheduler/wait/external.h"
 #include "scheduler/wait/wait.h"
-#include "scheduler/wait/wait_idle.h"
 
 #include <algorithm>
 
@@ -142,7 +138,7 @@ bool AcquireFibers(Scheduler &scheduler) noexcept {
     scheduler.fibers = scheduler.memory.NewArray<Fiber>(scheduler.AllFibers());
     if (scheduler.fibers == nullptr) return false;
     for (uint32_t i = 0; i < scheduler.AllFibers(); ++i) {
-        scheduler.fibers[i].index = i;
+        scheduler.fibers[i].index = scheduler.fibers[i].wait.timer.owner = i;
         if (i >= scheduler.fiberCount) continue;  // an attached thread's own stack
         scheduler.fibers[i].SetStack(scheduler.stacks.Bottom(i), scheduler.stacks.StackBytes(),
                                      scheduler.options.smallStackBytes);
@@ -215,7 +211,7 @@ Scheduler *NewScheduler(TaskScheduler &taskScheduler, Status &status) noexcept {
     scheduler->slotCount = scheduler->workerCount + options.maxAttached;
     scheduler->fiberCount =
         scheduler->options.smallFibers + scheduler->options.largeFibers + scheduler->slotCount;
-    scheduler->fiberMain = FiberMain;
+    scheduler->lateEnd.timer.owner = kEndOwner;
     scheduler->slotsInUse.store(scheduler->workerCount, kRelaxed);  // nobody else knows it yet
     scheduler->tuning.millisecond = static_cast<uint64_t>(env::TicksPerMicrosecond() * 1000);
     scheduler->tuning.idleSearch = scheduler->tuning.millisecond / 10;
@@ -314,7 +310,7 @@ void DrainWithoutWorkers(Scheduler &scheduler) noexcept {
             AwaitDetached(scheduler);
         Worker &worker = *CurrentWorker();
         Wait(worker, {scheduler.guestsLeft, 1});  // the one guest that is left is the caller
-        WaitIdleHere(worker);
+        WaitIdle({scheduler, worker.current, nullptr});
         Detach(worker);
     } while (!EndRun(scheduler));
 }

@@ -1,12 +1,11 @@
-// Implements worker_thread.h.
-#include "scheduler/life/worker_thread.h"
+// The threads of workers.
+#include "scheduler/life/life.h"
 
 #include "platform/backoff.h"
 #include "platform/floating_point.h"
 #include "scheduler/diagnose/watch.h"
 #include "scheduler/run/ending.h"
 #include "scheduler/run/idle_loop.h"
-#include "scheduler/run/idle_requests.h"
 #include "scheduler/state/entry_gate.h"
 #include "scheduler/state/reporting.h"
 

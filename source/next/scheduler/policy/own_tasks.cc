@@ -159,10 +159,10 @@ Work PickOwn(Worker &worker) noexcept {
     }
     if (const Work work = InAllDeques(worker, TakeAtEnd)) return work;
     const uint64_t now = env::Ticks();
-    if (now - worker.dugAt < worker.scheduler->tuning.millisecond &&
+    if (now - worker.ownWaits->dugAt < worker.scheduler->tuning.millisecond &&
         worker.scheduler->order == nullptr)
         return {};
-    worker.dugAt = now;
+    worker.ownWaits->dugAt = now;
     if (const Work work = DigPinned(worker)) return work;
     for (uint32_t levels = worker.filter.runs; levels != 0; levels &= levels - 1) {
         const Level level = Level::At(LowestBit(levels));
@@ -176,10 +176,11 @@ InOwnScope::InOwnScope(Fiber &self, const Counter &counter) noexcept
     Worker &worker = *self.worker;
     // relaxed: it is only a number
     const uint32_t number = worker.scheduler->scopes.fetch_add(1, kRelaxed);
-    m_wait = {&counter, number % Entry::kMostScopes + 1, &self, worker.comesNext, worker.ownWaits};
+    m_wait = {&counter,        number % Entry::kMostScopes + 1,
+              &self,           worker.comesNext,
+              worker.ownWaits, env::Ticks() - worker.scheduler->tuning.millisecond};
     worker.ownWaits = &m_wait;
     self.scope = m_wait.scope;
-    worker.dugAt = env::Ticks() - worker.scheduler->tuning.millisecond;
 }
 
 // Waits on one worker need not end in order. The fiber is on the same worker as before.

@@ -1,12 +1,10 @@
 // Implements places.h.
 #include "scheduler/policy/places.h"
 
-#include "scheduler/diagnose/watch.h"
 #include "scheduler/state/groups.h"
 #include "scheduler/state/order_access.h"
 #include "scheduler/state/trace.h"
-#include "scheduler/submit/deliver.h"
-#include "scheduler/submit/ready.h"
+#include "scheduler/submit/finish.h"
 #include "scheduler/submit/wake.h"
 
 #include <utility>
@@ -30,9 +28,8 @@ bool MayBeDue(const Scheduler &scheduler) noexcept {
 // thread takes the fiber. Runs under the lock of the timers. So the fiber, which clears its timer
 // after each wait, cannot begin another wait meanwhile.
 bool ClaimTimer(Scheduler &scheduler, const Worker &worker, Timer &timer) noexcept {
-    Node &owner = *static_cast<Node *>(timer.owner);
-    if (owner.kind != Node::Kind::Fiber) return true;
-    Fiber &fiber = static_cast<Fiber &>(owner);
+    if ((timer.owner & kOwnerKind) != 0) return true;
+    Fiber &fiber = scheduler.fibers[timer.owner];
     Counter *const counter = fiber.wait.counter.load(kRelaxed);
     if (counter == nullptr) return false;  // the counter came first
     fiber.wait.timedOut =
@@ -43,26 +40,16 @@ bool ClaimTimer(Scheduler &scheduler, const Worker &worker, Timer &timer) noexce
 void TakeDueTimers(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     const auto claim = [&](Timer &timer) { return ClaimTimer(scheduler, worker, timer); };
-    Node *due[kMostDue];
+    uint32_t due[kMostDue];  // owners
     uint32_t count = 0;
     while (count < kMostDue) {
         Timer *const timer = scheduler.timers.TakeDue(DueNow(scheduler), claim);
         if (timer == nullptr) break;
-        due[count++] = static_cast<Node *>(timer->owner);
+        due[count++] = timer->owner;
     }
     while (count != 0) {  // the earliest one becomes the newest entry
-        Node &owner = *due[--count];
         Emit(scheduler, &worker, TraceKind::Deadline);
-        if (owner.kind == Node::Kind::End) {
-            EndIsLate(scheduler, worker);
-            continue;
-        }
-        if (owner.kind != Node::Kind::Fiber) {
-            Reach(scheduler, &worker, static_cast<Deferred &>(owner), 1);
-            continue;
-        }
-        if (IsTraced(scheduler)) EmitReady(scheduler, &worker, static_cast<Fiber &>(owner));
-        MakeReady(scheduler, &worker, static_cast<Fiber &>(owner));
+        Tell(scheduler, &worker, due[--count]);
     }
     const auto any = [&] { return scheduler.timers.Next() != Timers::kNever; };
     if (!any()) scheduler.notices.Hide(Notices::kTimed, any);

@@ -1,4 +1,4 @@
-// The end of a run.
+// The end of a run, and the answers to WaitIdle. Both come when nothing is pending.
 #pragma once
 
 #include "scheduler/state/scheduler.h"
@@ -9,11 +9,15 @@ namespace weft::internal {
 /// the caller's, or null. `withdrawsAt`: when StopFor withdraws tasks, or kNever.
 void WantEnd(Scheduler &scheduler, Worker *worker, uint64_t withdrawsAt = Timers::kNever) noexcept;
 
-/// Sets the timer of an end that takes long (diagnose/late_end.cc).
-void SetEndTimer(Scheduler &scheduler, Worker *worker, uint64_t deadline) noexcept;
-
 /// Ends the run if nothing is pending, no external thread is inside a call or waits, and the end is
 /// wanted. Returns true if the run is over.
 bool EndRun(Scheduler &scheduler) noexcept;
+
+/// Answers the calls of WaitIdle if nothing is pending but the tasks that made them. A worker calls
+/// it after it has announced its sleep. Returns true if a call was answered.
+bool AnswerIdleRequests(Scheduler &scheduler, Worker *worker) noexcept;
+
+/// The same before a worker goes on with the host's code.
+void AnswerBeforeHost(Worker &worker) noexcept;
 
 }  // namespace weft::internal

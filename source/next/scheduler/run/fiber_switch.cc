@@ -3,6 +3,7 @@
 
 #include "scheduler/policy/next_work.h"
 #include "scheduler/run/rescue.h"
+#include "scheduler/run/run_work.h"
 #include "scheduler/state/reporting.h"
 #include "scheduler/state/trace.h"
 #include "scheduler/submit/claim.h"
@@ -18,7 +19,7 @@ Fiber *AcquireFiber(Worker &worker) noexcept {
         [&](uint32_t i) -> FreeFibers::Slot & { return scheduler.workers[i].spareFiber; });
     if (index == FreeFibers::kNone) return nullptr;
     Fiber &fiber = scheduler.fibers[index];
-    if (!fiber.isPrepared) fiber.Prepare(scheduler.fiberMain);
+    if (!fiber.isPrepared) fiber.Prepare(FiberMain);
     return &fiber;
 }
 
@@ -54,7 +55,6 @@ void RegisterWaiter(Worker &worker, Fiber &fiber) noexcept {
             ReportWrongScheduler(scheduler, "WaitForCounter", counter);
             wait.timedOut = true;  // the wait has failed
         }
-        if (IsTraced(scheduler)) EmitReady(scheduler, &worker, fiber);
         return MakeReady(scheduler, &worker, fiber, worker.current->begins);
     }
     if (deadline == Timers::kNever) return;

@@ -8,7 +8,6 @@
 #include "scheduler/policy/places.h"
 #include "scheduler/run/ending.h"
 #include "scheduler/run/fiber_switch.h"
-#include "scheduler/run/idle_requests.h"
 #include "scheduler/run/rescue.h"
 #include "scheduler/state/trace.h"
 #include "scheduler/submit/wake.h"
@@ -162,8 +161,7 @@ bool FindWork(Worker &worker, Work &work) noexcept {
     if (scheduler.idle.StopSearching(isChoosy)) passes = std::max({passes, worker.thief.left, 1u});
     const bool wakes = WakePlain(scheduler, &worker, passes);
     // The worker may have been expected to keep the earliest deadline.
-    if (!wakes && scheduler.timers.Next() < scheduler.keeperUntil.load(kSeqCst))
-        WakeOne(scheduler, &worker, kAnyKeeper);
+    if (!wakes) KeepDeadline(scheduler, &worker, scheduler.timers.Next());
     if (scheduler.options.groupCount != 0 || worker.filter.isChoosy) PassWakeUpsOn(worker);
     return true;
 }

@@ -57,13 +57,9 @@ Fiber *Climb(Worker &worker, Counter *counter, uint32_t slot) noexcept {
     return found;
 }
 
-}  // namespace
-
-namespace {
-
 void Give(Worker &worker, Fiber &fiber, const Work &work) noexcept {
     if (IsTraced(*worker.scheduler)) EmitReady(*worker.scheduler, &worker, fiber);
-    fiber.wait.rescue = work;
+    fiber.start = work;
 }
 
 }  // namespace

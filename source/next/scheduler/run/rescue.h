@@ -15,7 +15,7 @@ void PutBehind(Worker &worker, const Work &work) noexcept;
 
 /// `self` is about to be left, but no fiber is free to begin `work` (which may be nothing). Returns
 /// the fiber that the worker continues with: `self` if it has taken the work itself (see
-/// FiberWait::rescue) and is not left; otherwise one that waits, or the thread's own stack.
+/// Fiber::start) and is not left; otherwise one that waits, or the thread's own stack.
 Fiber *WithoutFiber(Fiber &self, Destination destination, const Work &work) noexcept;
 
 }  // namespace weft::internal

@@ -19,18 +19,6 @@
 
 namespace weft::internal {
 
-namespace {
-
-// RegisterWaiter wakes no keeper if the worker is about to search. If the worker then finds work,
-// it wakes a keeper here.
-void PassOnDeadline(Worker &worker) noexcept {
-    Scheduler &scheduler = *worker.scheduler;
-    if (scheduler.timers.Next() < scheduler.keeperUntil.load(kSeqCst))
-        WakeOne(scheduler, &worker, kAnyKeeper);
-}
-
-}  // namespace
-
 // Destroys the task, if it is a closure.
 void SkipTask(const Fiber &self, Task task) noexcept {
     auto &closures = self.worker->scheduler->closures;
@@ -187,7 +175,8 @@ WEFT_FORCEINLINE void RunWork(Fiber &self, const Entry &entry, Level level,
 
 }  // namespace
 
-// `begins` and `start` are set when the fiber is taken from the pool.
+// `begins` and `start` are set when the fiber is taken from the pool. RegisterWaiter wakes no
+// keeper if the worker is about to search. If the worker then finds work, it wakes a keeper here.
 FiberContext *FiberMain(void *arg) noexcept {
     Fiber &self = *static_cast<Fiber *>(arg);
     FinishSwitch(*self.worker);
@@ -196,7 +185,10 @@ FiberContext *FiberMain(void *arg) noexcept {
         if (self.begins && self.worker->scheduler->ending != nullptr)
             return self.worker->scheduler->ending;
         while (work || (work = NextWork(*self.worker)) || FindWork(*self.worker, work)) {
-            if (std::exchange(self.begins, false)) PassOnDeadline(*self.worker);
+            if (std::exchange(self.begins, false)) {
+                Scheduler &scheduler = *self.worker->scheduler;
+                KeepDeadline(scheduler, self.worker, scheduler.timers.Next());
+            }
             if (work.entry.TheKind() == Entry::Fiber) break;
             RunWork(self, work.entry, work.level, work.isPinned);
             if (work.isPinned) Unbind(*self.worker->scheduler, self.worker, *self.worker, 1);

@@ -27,16 +27,14 @@ struct ChunkList {
 /// If it is withdrawn, the tasks are handed over at once. A wait record stays on its counter,
 /// because the counter may be gone by now. So the object stays until the counter is reached or the
 /// run ends.
-struct Deferred : Node {
+struct Deferred {
     static constexpr uint64_t kLeft = 0xffffffff;
     static constexpr uint64_t kWithdrawn = uint64_t{1} << 32;
     static constexpr uint64_t kHeld = uint64_t{1} << 33;  // it is not withdrawn meanwhile
     static constexpr uint32_t kGenerationShift = 34;
 
-    Deferred() noexcept : Node(Kind::Deferred) { timer.owner = static_cast<Node *>(this); }
-
-    env::Atomic<uint64_t> state{
-        0};  // generation : 30 | held : 1 | withdrawn : 1 | references left : 32
+    // generation : 30 | held : 1 | withdrawn : 1 | references left : 32
+    env::Atomic<uint64_t> state{0};
     // What counts the tasks: a hint for WithdrawBatchesOf.
     env::Atomic<const Counter *> counter{nullptr};
     Timer timer;

@@ -48,8 +48,6 @@ struct FiberWait {
     bool hasRoom = false;   // for a task on top of the waiting one
     // The counters of the innermost inline tasks; the first null ends them.
     std::atomic<const Counter *> inlined[kInlined]{};
-    // A task of the counter that found no free fiber. This fiber runs it, and goes on waiting.
-    Work rescue;
 };
 
 class alignas(kLineBytes) Fiber : public Node {
@@ -60,7 +58,7 @@ public:
     /// A value that differs from the floating-point control words of each processor.
     static constexpr uint64_t kNoControl = ~uint64_t{0};
 
-    Fiber() noexcept : Node(Kind::Fiber) { wait.timer.owner = static_cast<Node *>(this); }
+    Fiber() noexcept : Node(Kind::Fiber) {}
     Fiber(const Fiber &) = delete;
     Fiber &operator=(const Fiber &) = delete;
 
@@ -104,7 +102,9 @@ public:
     uint32_t scope = 0;              // what it submits has this one, see policy/own_tasks.h
     InlineFrame *inlined = nullptr;  // the innermost inline task
     HeldLocks locks;                 // with SchedulerOptions::lockHolders
-    Work start;                      // what it runs first when it comes from the pool
+    // What it runs first when it comes from the pool. If it waits: a task of the counter that found
+    // no free fiber; the fiber runs it, and goes on waiting.
+    Work start;
     FiberWait wait;
     // The control words that the fiber has taken from a worker.
     uint64_t floatingPoint = kNoControl;

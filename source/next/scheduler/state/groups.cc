@@ -13,7 +13,8 @@ constexpr uint32_t kPlainLow = Level(Priority::Low).Bit();
 bool IsActive(const Scheduler &scheduler, const Worker &worker) noexcept {
     // relaxed, here and below: the worker has taken its signal (acquire), or another one follows
     return worker.index < scheduler.activeWorkers.load(kRelaxed) ||
-           scheduler.IsAttachedSlot(worker.index) || worker.isFirstOfGroup;
+           scheduler.IsAttachedSlot(worker.index) || worker.index == 0 ||
+           scheduler.workers[worker.index - 1].group != worker.group;  // the first of its group
 }
 
 // Attached threads run tasks of no group; Low ones only if all groups do so.
@@ -49,11 +50,7 @@ void AssignGroups(Scheduler &scheduler) noexcept {
     uint32_t group = 0, end = options.groupCount != 0 ? options.groups[0].workers : 0;
     for (uint32_t i = 0; i < scheduler.workerCount; ++i) {
         Worker &worker = scheduler.workers[i];
-        worker.isFirstOfGroup = i == 0;
-        while (group + 1 < options.groupCount && i >= end) {
-            end += options.groups[++group].workers;
-            worker.isFirstOfGroup = true;
-        }
+        while (group + 1 < options.groupCount && i >= end) end += options.groups[++group].workers;
         worker.group = group;
     }
     // relaxed, both: the run has not begun

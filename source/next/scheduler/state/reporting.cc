@@ -77,6 +77,18 @@ bool IsFirst(Scheduler &scheduler, ReportCode code) noexcept {
     return (scheduler.reported.fetch_or(bit, kRelaxed) & bit) == 0;
 }
 
+// The thread is being ended by pthread_exit or a cancellation. That cannot be stopped, and the
+// tasks on this stack and on others need the thread.
+[[noreturn]] void ReportThreadEnds() noexcept {
+    const Worker *const worker = CurrentWorker();
+    ReportFatal(worker != nullptr ? worker->scheduler->options : SchedulerOptions(),
+                ReportCode::TaskThrew,
+                "Return from the function instead. Run code that ends its thread on a thread of "
+                "your own, and cancel no thread that runs tasks.",
+                "pthread_exit was called in a task, or the thread was cancelled there; the task "
+                "and its thread cannot end in this way");
+}
+
 }  // namespace
 
 void ReportMistake(const SchedulerOptions &options, ReportCode code, const char *hint,
@@ -151,22 +163,6 @@ void ReportThrown(const Scheduler &scheduler, const char *what) noexcept {
                   "finds it.",
                   "an exception left the task: %.200s; the task counts as finished", what);
 }
-
-namespace {
-
-// The thread is being ended by pthread_exit or a cancellation. That cannot be stopped, and the
-// tasks on this stack and on others need the thread.
-[[noreturn]] void ReportThreadEnds() noexcept {
-    const Worker *const worker = CurrentWorker();
-    ReportFatal(worker != nullptr ? worker->scheduler->options : SchedulerOptions(),
-                ReportCode::TaskThrew,
-                "Return from the function instead. Run code that ends its thread on a thread of "
-                "your own, and cancel no thread that runs tasks.",
-                "pthread_exit was called in a task, or the thread was cancelled there; the task "
-                "and its thread cannot end in this way");
-}
-
-}  // namespace
 
 void CheckThreadStays() noexcept { IfThreadEnds(ReportThreadEnds); }
 

@@ -54,9 +54,10 @@ struct ThreadWaiter {
     std::atomic<const Counter *> waitsFor{nullptr};
 };
 
-/// The owner of a wait record: the index of a fiber, or one of these bits and the index of a
-/// ThreadWaiter, a Deferred or an AnyRecord in its pool.
+/// The owner of a wait record or a timer: the index of a fiber; or one of these bits and the index
+/// of a ThreadWaiter, a Deferred or an AnyRecord in its pool; or the end of the run.
 inline constexpr uint32_t kThreadOwner = 1u << 31, kDeferredOwner = 1u << 30, kAnyOwner = 1u << 29;
+inline constexpr uint32_t kEndOwner = kThreadOwner | kDeferredOwner;
 inline constexpr uint32_t kOwnerKind = kThreadOwner | kDeferredOwner | kAnyOwner;
 
 /// A call of WaitIdle.
@@ -85,9 +86,8 @@ struct StallWatch {
 };
 
 /// What is remembered about an end that takes long (diagnose/late_end.cc).
-struct LateEnd : Node {
-    LateEnd() noexcept : Node(Kind::End) { timer.owner = static_cast<Node *>(this); }
-    Timer timer;
+struct LateEnd {
+    Timer timer;  // of kEndOwner
     uint64_t wantedAt = 0;
     uint64_t withdrawsAt = Timers::kNever;  // then StopFor withdraws what has not begun
     env::Atomic<bool> isLate{false};        // the grace period is over, and nothing was reported
@@ -129,7 +129,6 @@ struct Scheduler {
     Worker *workers = nullptr;
     Fiber *fibers = nullptr;
     uint32_t fiberCount = 0;
-    FiberContext *(*fiberMain)(void *fiber) = nullptr;  // the function of each fiber of the pool
     StackMemory stacks;
     StackMemory reserveStacks;  // an attached thread uses one in place of a thread stack
     AtomicBitSet freeSlots;     // slots that AttachThread may use
@@ -169,7 +168,7 @@ struct Scheduler {
     env::Atomic<uint32_t> guests{0};
     Counter guestsLeft;               // the same number, for a Stop without workers
     Counter attached;                 // number of attached threads
-    env::Atomic<uint32_t> absent{0};  // workers without a thread, see life/worker_thread.h
+    env::Atomic<uint32_t> absent{0};  // workers without a thread, see life/life.h
     env::Parker hostThreadLeft;       // of the thread that waits for them at the end
     PushList<IdleRequest> idleRequests;
     // Calls of AnswerIdleRequests since one of them began to answer. 0: no thread is answering.
@@ -209,5 +208,9 @@ inline uint32_t CacheOf(const Worker *worker) noexcept {
 /// only if no task runs: then 0 means that nothing is pending, and that only external threads can
 /// submit more.
 uint64_t PendingTasks(const Scheduler &scheduler) noexcept;
+
+/// The end of the run has been wanted for so long that the timer of `lateEnd` is due. See
+/// diagnose/late_end.cc.
+void EndIsLate(Scheduler &scheduler, Worker &worker) noexcept;
 
 }  // namespace weft::internal

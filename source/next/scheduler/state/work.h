@@ -14,9 +14,9 @@ namespace weft::internal {
 class Fiber;
 
 /// Base of what lists across threads are made of: chunks, ready fibers, and the signals of workers
-/// (groups.h). Also of the owners of timers: waiting fibers, deferred tasks, and the end of a run.
+/// (groups.h).
 struct Node {
-    enum class Kind : uint8_t { Chunk, Fiber, Deferred, Signal, End };
+    enum class Kind : uint8_t { Chunk, Fiber, Signal };
     Node(Kind nodeKind) noexcept : kind(nodeKind) {}
     Node *next = nullptr;
     Kind kind;

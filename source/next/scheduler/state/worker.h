@@ -66,6 +66,7 @@ struct OwnWait {
     const Fiber *fiber = nullptr;  // the caller
     const Fiber *pump = nullptr;   // the innermost fiber that pumped on the worker when it began
     OwnWait *next = nullptr;
+    uint64_t dugAt = 0;  // in ticks: when the worker has dug for it
 };
 
 /// When the worker looks at the clock, and what it owes to work that waits for long
@@ -135,8 +136,7 @@ struct alignas(kLineBytes) Worker {
     // public call compares it.
     void *const *home = nullptr;
     uint32_t index = 0;
-    uint32_t group = 0;           // of SchedulerOptions::groups
-    bool isFirstOfGroup = false;  // stays active, see TaskScheduler::SetActiveWorkers
+    uint32_t group = 0;  // of SchedulerOptions::groups
     Fiber *current = nullptr;
     Fiber *comesNext = nullptr;  // the fiber that called RunPinnedTasks; NextWork returns it
     Fiber *left = nullptr;       // the fiber that was left, and where it goes
@@ -148,11 +148,10 @@ struct alignas(kLineBytes) Worker {
     Fairness fair;
     Thief thief;
     OwnWait *ownWaits = nullptr;  // the waits with OwnTasks on this worker, the latest one first
-    uint64_t dugAt = 0;           // in ticks, see policy/own_tasks.cc
     uint32_t holds = 0;           // levels whose own deque may hold entries
     NodeQueue pinned[kPriorities];
     uint64_t floatingPoint = 0;  // the thread's control words, with which tasks begin
-    bool leaves = false;         // without work it leaves its thread, see life/worker_thread.h
+    bool leaves = false;         // without work it leaves its thread, see life/life.h
     uint8_t submitBits = 0;      // kMustNotSubmit, kWatched; 0: AddTask needs no more checks
     bool inHook = false;         // a hook or onReport runs: it must not wait
     const NoSuspend *noSuspend = nullptr;  // the innermost scope of the running task, or null

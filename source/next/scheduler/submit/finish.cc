@@ -45,13 +45,13 @@ void TellThread(ThreadWaiter &waiter) noexcept {
     visit.GoOut();
 }
 
-// The wait of this owner is over.
-void Tell(Scheduler &scheduler, Worker *worker, uint32_t owner, bool picks) noexcept {
+}  // namespace
+
+void Tell(Scheduler &scheduler, Worker *worker, uint32_t owner) noexcept {
     const uint32_t index = owner & ~kOwnerKind;
     switch (owner & kOwnerKind) {
         case 0:
-            if (IsTraced(scheduler)) EmitReady(scheduler, worker, scheduler.fibers[index]);
-            return MakeReady(scheduler, worker, scheduler.fibers[index], picks);
+            return MakeReady(scheduler, worker, scheduler.fibers[index]);
         case kThreadOwner:
             // relaxed, both: the waiter has written it before the record was published; a worker
             // that checks for a stall later has seen this thread's own sleep
@@ -61,17 +61,22 @@ void Tell(Scheduler &scheduler, Worker *worker, uint32_t owner, bool picks) noex
             return TellThread(scheduler.threadWaiters.At(index));
         case kDeferredOwner:
             return Reach(scheduler, worker, scheduler.deferred.At(index), 1);
+        case kEndOwner:
+            return EndIsLate(scheduler, *worker);
         default:
             return ReachAny(scheduler, worker, index);
     }
 }
 
-}  // namespace
-
 bool Lower(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n,
            bool picks) noexcept {
     if (WEFT_LIKELY(scheduler.counters.LowerPlain(CounterAccess::Word(counter), n))) return true;
-    const auto ready = [&](uint32_t owner) { Tell(scheduler, worker, owner, picks); };
+    const auto ready = [&](uint32_t owner) {
+        if (WEFT_LIKELY((owner & kOwnerKind) == 0))
+            MakeReady(scheduler, worker, scheduler.fibers[owner], picks);
+        else
+            Tell(scheduler, worker, owner);
+    };
     switch (scheduler.counters.Lower(CounterAccess::Word(counter), n, CacheOf(worker), ready)) {
         case CounterResult::Ok:
             return true;

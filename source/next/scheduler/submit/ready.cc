@@ -1,6 +1,7 @@
 // Implements ready.h.
 #include "scheduler/submit/ready.h"
 
+#include "scheduler/state/trace.h"
 #include "scheduler/submit/wake.h"
 
 #include <algorithm>
@@ -36,6 +37,8 @@ bool MayRaise(const Scheduler &scheduler, const Fiber &fiber) noexcept {
 // A worker that is about to pick probably continues this fiber. Others can steal it, but none is
 // woken for it. If the worker picks something else, it wakes them then.
 void MakeReady(Scheduler &scheduler, Worker *worker, Fiber &fiber, bool picks) noexcept {
+    if (IsTraced(scheduler) && fiber.wait.counter.load(kRelaxed) != nullptr)
+        EmitReady(scheduler, worker, fiber);
     fiber.wait.counter.store(nullptr, kRelaxed);
     if (MayRaise(scheduler, fiber)) {
         const Priority priority = InheritedPriority(fiber);

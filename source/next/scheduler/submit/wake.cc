@@ -89,6 +89,12 @@ void KeepDeadline(Scheduler &scheduler, Worker *by, uint64_t deadline) noexcept 
         WakeOne(scheduler, by, kAnyKeeper);
 }
 
+void SetTimer(Scheduler &scheduler, Worker *by, Timer &timer, uint64_t deadline) noexcept {
+    scheduler.timers.SetIf(timer, deadline, [] { return true; });
+    scheduler.notices.Show(Notices::kTimed);
+    KeepDeadline(scheduler, by, deadline);
+}
+
 void Inject(Scheduler &scheduler, Worker *by, Node *newest, Node *oldest,
             uint32_t entries) noexcept {
     const Level level = oldest->level;  // read it now: they belong to others then

@@ -25,9 +25,11 @@ void Published(Scheduler &scheduler, Worker *by, Level level, uint32_t entries) 
 /// new entries, and when a worker has found work. Returns true if it woke any.
 bool WakePlain(Scheduler &scheduler, Worker *by, uint32_t entries) noexcept;
 
-/// Call it when a deadline was set. If it is the earliest one and no sleeper keeps one as early
-/// (run/idle_loop.cc), wakes a sleeper.
+/// Call it when a deadline was set, or when its keeper has found other work. If it is the earliest
+/// one and no sleeper keeps one as early (run/idle_loop.cc), wakes a sleeper.
 void KeepDeadline(Scheduler &scheduler, Worker *by, uint64_t deadline) noexcept;
+/// Sets a timer, and does what KeepDeadline does.
+void SetTimer(Scheduler &scheduler, Worker *by, Timer &timer, uint64_t deadline) noexcept;
 
 /// Puts nodes, linked from the newest to the oldest, where any worker finds them.
 void Inject(Scheduler &scheduler, Worker *by, Node *newest, Node *oldest,

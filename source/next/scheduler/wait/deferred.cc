@@ -27,13 +27,6 @@ bool AreOurs(Scheduler &scheduler, const char *call, uint32_t count,
     return true;
 }
 
-void SetTimer(Scheduler &scheduler, Worker *worker, Deferred &deferred,
-              uint64_t deadline) noexcept {
-    scheduler.timers.SetIf(deferred.timer, deadline, [] { return true; });
-    scheduler.notices.Show(Notices::kTimed);
-    KeepDeadline(scheduler, worker, deadline);
-}
-
 void ReportNoRecord(Scheduler &scheduler, const char *call, const char *instead) noexcept {
     ReportOnce(scheduler, ReportCode::OutOfMemory, "Let fewer tasks wait for counters at once.",
                "%s: there is no memory for another wait record; %s", call, instead);
@@ -88,6 +81,7 @@ public:
         }
         Deferred &deferred = m_scheduler.deferred.At(index);
         deferred.index = index;
+        deferred.timer.owner = kDeferredOwner | index;
         // release: see Refer
         deferred.firesAt.store(firesAt, kRelease);
         deferred.name = later.options.name;
@@ -162,6 +156,25 @@ uint32_t Refuse(Scheduler &scheduler, const char *call, const Deferred &deferred
     return removed;
 }
 
+// Adds a reference, and the flags, if the tasks were not handed over. `state`: what was read
+// before; the number of the use must be the same. A later use stores its `firesAt` after the end of
+// this one (release and acquire). So if that one is read here, the CAS fails.
+bool Refer(Deferred &deferred, uint64_t &state, uint64_t flags) noexcept {
+    const uint64_t generation = state >> Deferred::kGenerationShift;
+    Backoff backoff;
+    do {
+        for (; flags != 0 && (state & Deferred::kHeld) != 0; backoff.Next())
+            state = deferred.state.load(kRelaxed);
+        if (state >> Deferred::kGenerationShift != generation ||
+            (state & Deferred::kWithdrawn) != 0 ||
+            (state & Deferred::kLeft) <= deferred.firesAt.load(kAcquire))
+            return false;
+        // acquire: the object is complete
+    } while (
+        !deferred.state.compare_exchange_strong(state, (state + 1) | flags, kAcqRel, kRelaxed));
+    return true;
+}
+
 }  // namespace
 
 bool MayDefer(Scheduler &scheduler, const TaskOptions &options, const char *call) noexcept {
@@ -224,7 +237,7 @@ bool SubmitAt(Scheduler &scheduler, Worker *worker, uint64_t deadline,
         if (tasks.goesOn) Wait(*worker, {never, 0, deadline});
         return false;
     }
-    SetTimer(scheduler, worker, *deferred, deadline);
+    SetTimer(scheduler, worker, deferred->timer, deadline);
     // If the tasks were withdrawn before the timer was set, that call has not cleared the timer.
     // The lock of the timers orders the two. relaxed: so does it the flag.
     const bool isWithdrawn = (deferred->state.load(kRelaxed) & Deferred::kWithdrawn) != 0;
@@ -250,7 +263,7 @@ bool SubmitAfterOrAt(Scheduler &scheduler, Worker &worker, const CounterTarget &
     deferred->hasRecord = result != Registration::NoRecord;
     uint32_t reached = result == Registration::Waiting ? 0 : 1;
     if (deferred->hasRecord) {
-        SetTimer(scheduler, &worker, *deferred, deadline);
+        SetTimer(scheduler, &worker, deferred->timer, deadline);
     } else {
         ReportNoRecord(scheduler, tasks.call, "it ends at once");
         ++reached;  // the timer
@@ -269,29 +282,6 @@ bool EndAfterOrAt(Worker &worker, const CounterTarget &after, uint32_t index) no
     Reach(scheduler, &worker, deferred, 1u + (isEarly ? 1 : 0) + (isCleared ? 1 : 0));
     return isReached || IsReached(*after.counter, after.value);
 }
-
-namespace {
-
-// Adds a reference, and the flags, if the tasks were not handed over. `state`: what was read
-// before; the number of the use must be the same. A later use stores its `firesAt` after the end of
-// this one (release and acquire). So if that one is read here, the CAS fails.
-bool Refer(Deferred &deferred, uint64_t &state, uint64_t flags) noexcept {
-    const uint64_t generation = state >> Deferred::kGenerationShift;
-    Backoff backoff;
-    do {
-        for (; flags != 0 && (state & Deferred::kHeld) != 0; backoff.Next())
-            state = deferred.state.load(kRelaxed);
-        if (state >> Deferred::kGenerationShift != generation ||
-            (state & Deferred::kWithdrawn) != 0 ||
-            (state & Deferred::kLeft) <= deferred.firesAt.load(kAcquire))
-            return false;
-        // acquire: the object is complete
-    } while (
-        !deferred.state.compare_exchange_strong(state, (state + 1) | flags, kAcqRel, kRelaxed));
-    return true;
-}
-
-}  // namespace
 
 // The thread that sets kWithdrawn hands the tasks over. It refers to the object meanwhile.
 Deferred *ClaimTasks(Scheduler &scheduler, DeferredHandle handle) noexcept {

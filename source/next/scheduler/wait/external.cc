@@ -1,55 +1,58 @@
-// Implements external.h. An external thread sleeps on the parker of a ThreadWaiter, whose wait
-// record lies on the counter. A task of another scheduler leaves its fiber instead.
+// Implements external.h. The thread sleeps on the parker of a ThreadWaiter, whose wait record lies
+// on the counter. A task of another scheduler leaves its fiber instead.
 #include "scheduler/wait/external.h"
 
 #include "platform/backoff.h"
+#include "scheduler/diagnose/watch.h"
+#include "scheduler/run/ending.h"
 #include "scheduler/state/external_call.h"
 #include "scheduler/state/reporting.h"
 #include "scheduler/state/trace.h"
 #include "scheduler/submit/finish.h"
 #include "scheduler/submit/wake.h"
-#include "scheduler/wait/wait.h"
+
+#include <algorithm>
 
 namespace weft::internal {
 
 namespace {
 
-// Returns false after the deadline if no waker had taken the record by then.
-bool ParkOutside(EntryGate::Visit &visit, Scheduler &scheduler, Counter &counter, uint32_t index,
-                 uint64_t deadline) noexcept {
-    env::Parker &parker = scheduler.threadWaiters.At(index).parker;
+// Parks an external thread. Returns false after the deadline.
+bool ParkOutside(EntryGate::Visit &visit, ThreadWaiter &waiter, uint64_t deadline) noexcept {
     visit.GoOut();
-    const bool told =
-        deadline != Timers::kNever ? parker.ParkUntil(deadline) : (parker.Park(), true);
+    const bool isTold = waiter.parker.ParkUntil(deadline);
     visit.ComeBack();
-    if (told) return true;
-    if (scheduler.counters.Remove(CounterAccess::Word(counter), kThreadOwner | index)) return false;
-    parker.Park();  // a waker has taken the record, and its Unpark is on the way
-    return true;
+    return isTold;
 }
 
 // The same for a task of another scheduler, whose fiber is left. It comes back to its thread,
 // because the calls of a thread are nested (env::CallSlot). Its scheduler is not stalled meanwhile:
 // that is outside work there.
-bool SuspendOutside(EntryGate::Visit &visit, Scheduler &scheduler, Counter &counter, uint32_t index,
-                    uint64_t deadline, Worker &mine) noexcept {
-    Counter &told = scheduler.threadWaiters.At(index).task->told;
+bool SuspendOutside(EntryGate::Visit &visit, Worker &mine, Counter &told,
+                    uint64_t deadline) noexcept {
     auto &outside = EntryGate::StateOf(*mine.scheduler->taskScheduler).outside;
     outside.fetch_add(1, kRelaxed);  // both: see ExternalWork
     ExternalCall *const call = static_cast<ExternalCall *>(env::CallSlot());
-    const auto wait = [&](uint64_t until) {
-        env::ExchangeCallSlot(call->Outer());
-        visit.GoOut();
-        const bool isTold = Wait(mine, {told, 0, until, ResumeOn::SameWorker});
-        visit.ComeBack();
-        env::ExchangeCallSlot(call);
-        return isTold;
-    };
-    const bool reached = wait(deadline) || (!scheduler.counters.Remove(CounterAccess::Word(counter),
-                                                                       kThreadOwner | index) &&
-                                            wait(Timers::kNever));  // a waker has taken the record
+    env::ExchangeCallSlot(call->Outer());
+    visit.GoOut();
+    const bool isTold = Wait(mine, {told, 0, deadline, ResumeOn::SameWorker});
+    visit.ComeBack();
+    env::ExchangeCallSlot(call);
     outside.fetch_sub(1, kRelease);
-    return reached;
+    return isTold;
+}
+
+// Parks a worker's thread. Meanwhile the worker counts as idle (diagnose/stall.cc).
+bool ParkWorker(Worker &worker, ThreadWaiter &waiter, uint64_t deadline) noexcept {
+    worker.rest.blockedOn.store(&waiter, kSeqCst);  // see diagnose/stall.cc
+    bool isTold;
+    uint64_t until;
+    do {
+        until = std::min(deadline, WatchForStall(*worker.scheduler));
+        isTold = waiter.parker.ParkUntil(until);
+    } while (!isTold && until != deadline);
+    worker.rest.blockedOn.store(nullptr, kRelaxed);
+    return isTold;
 }
 
 // Returns the worker if the caller is a task of another scheduler that may be suspended, else null.
@@ -61,44 +64,63 @@ Worker *OtherWorker() noexcept {
 }
 
 // There is no record for the thread. It looks again and again.
-bool Poll(EntryGate::Visit &visit, Scheduler &scheduler, Counter &counter, uint32_t value,
-          uint64_t deadline) noexcept {
+bool Poll(EntryGate::Visit &visit, Scheduler &scheduler, const WaitFor &what) noexcept {
     ReportOnce(scheduler, ReportCode::OutOfMemory,
                "Let fewer threads wait at once, or attach them.",
                "there is no wait record for another thread (4,096 at most); the thread polls");
     visit.GoOut();
     bool reached;
-    for (Backoff backoff; !(reached = IsReached(counter, value)); backoff.Next()) {
-        if (deadline != Timers::kNever && env::Now() >= deadline) break;
+    for (Backoff backoff; !(reached = IsReached(what.counter, what.value)); backoff.Next()) {
+        if (what.deadline != Timers::kNever && env::Now() >= what.deadline) break;
     }
     visit.ComeBack();
     return reached;
 }
 
-bool Block(EntryGate::Visit &visit, Scheduler &scheduler, Counter &counter, uint32_t value,
-           uint64_t deadline, Worker *mine = nullptr) noexcept {
+enum class Ended : uint8_t { Reached, Failed, NoMemory };
+
+// Waits with a record of the thread. `worker`: the one that blocks, or null. `task`: of another
+// scheduler, or null. park(waiter, deadline) returns false at the deadline.
+template <class Park>
+Ended WaitOnThread(Scheduler &scheduler, Worker *worker, OtherTask *task, const WaitFor &what,
+                   Park park) noexcept {
     using Registration = Counters::Registration;
     const uint32_t index = scheduler.threadWaiters.Take();
-    if (index == SegmentPool<ThreadWaiter>::kNone)
-        return Poll(visit, scheduler, counter, value, deadline);
-    OtherTask task{mine != nullptr ? mine->scheduler : nullptr};
+    if (index == SegmentPool<ThreadWaiter>::kNone) return Ended::NoMemory;
+    CounterStorage &counter = CounterAccess::Word(what.counter);
     ThreadWaiter &waiter = scheduler.threadWaiters.At(index);
-    waiter.waitsFor.store(&counter, kRelaxed);  // for reports
-    waiter.task = mine != nullptr ? &task : nullptr;
+    // relaxed, both: the record publishes them
+    waiter.waitsFor.store(worker == nullptr ? &what.counter : nullptr, kRelaxed);
+    waiter.isTold.store(false, kRelaxed);
+    waiter.task = task;
     const Registration result = scheduler.counters.RegisterOther(
-        CounterAccess::Word(counter), kThreadOwner | index, value, Priority::Normal);
-    bool reached = result == Registration::Satisfied;
+        counter, kThreadOwner | index, what.value,
+        worker != nullptr ? worker->current->level.priority : Priority::Normal, CacheOf(worker));
+    bool isReached = result == Registration::Satisfied;
     if (result == Registration::Waiting)
-        reached = mine != nullptr
-                      ? SuspendOutside(visit, scheduler, counter, index, deadline, *mine)
-                      : ParkOutside(visit, scheduler, counter, index, deadline);
-    waiter.task = nullptr;
+        isReached = park(waiter, what.deadline) ||
+                    // else a waker has taken the record, and its Unpark is on the way
+                    (!scheduler.counters.Remove(counter, kThreadOwner | index, CacheOf(worker)) &&
+                     park(waiter, Timers::kNever));
     waiter.waitsFor.store(nullptr, kRelaxed);
     scheduler.threadWaiters.GiveBack(index);
     if (result == Registration::OtherScheduler)
-        ReportWrongScheduler(scheduler, "WaitForCounter", counter);
-    if (result == Registration::NoRecord) return Poll(visit, scheduler, counter, value, deadline);
-    return reached;
+        ReportWrongScheduler(scheduler, "WaitForCounter", what.counter);
+    if (result == Registration::NoRecord) return Ended::NoMemory;
+    return isReached ? Ended::Reached : Ended::Failed;
+}
+
+// `mine`: of the task of another scheduler, or null.
+bool Block(EntryGate::Visit &visit, Scheduler &scheduler, const WaitFor &what,
+           Worker *mine = nullptr) noexcept {
+    OtherTask task{mine != nullptr ? mine->scheduler : nullptr};
+    const auto park = [&](ThreadWaiter &waiter, uint64_t deadline) {
+        return mine != nullptr ? SuspendOutside(visit, *mine, task.told, deadline)
+                               : ParkOutside(visit, waiter, deadline);
+    };
+    const Ended ended =
+        WaitOnThread(scheduler, nullptr, mine != nullptr ? &task : nullptr, what, park);
+    return ended != Ended::NoMemory ? ended == Ended::Reached : Poll(visit, scheduler, what);
 }
 
 }  // namespace
@@ -117,10 +139,25 @@ void CeaseGuest(Scheduler &scheduler) noexcept {
     Lower(scheduler, nullptr, scheduler.guestsLeft, 1);
 }
 
-bool WaitExternal(EntryGate::Visit &visit, Scheduler &scheduler, Counter &counter, uint32_t value,
-                  uint64_t deadline) noexcept {
-    if (IsReached(counter, value)) {
-        Emit(scheduler, nullptr, TraceKind::Satisfied, &counter, value);
+bool BlockThread(Worker &worker, const WaitFor &what) noexcept {
+    Scheduler &scheduler = *worker.scheduler;
+    PrepareToBlock(worker);
+    if (IsReached(what.counter, what.value)) return true;
+    BeginWait(*worker.current, what);
+    Emit(scheduler, &worker, TraceKind::Wait, &what.counter, what.value);
+    const Ended ended = WaitOnThread(scheduler, &worker, nullptr, what,
+                                     [&](ThreadWaiter &waiter, uint64_t deadline) {
+                                         return ParkWorker(worker, waiter, deadline);
+                                     });
+    if (ended == Ended::NoMemory) OutOfMemory(scheduler, 0);
+    worker.current->wait.counter.store(nullptr, kRelaxed);
+    Emit(scheduler, &worker, TraceKind::Resume, &what.counter, what.value);
+    return ended == Ended::Reached;
+}
+
+bool WaitExternal(EntryGate::Visit &visit, Scheduler &scheduler, const WaitFor &what) noexcept {
+    if (IsReached(what.counter, what.value)) {
+        Emit(scheduler, nullptr, TraceKind::Satisfied, &what.counter, what.value);
         return true;
     }
     if (scheduler.workerCount == 0 && scheduler.attached.IsZero()) {
@@ -128,20 +165,43 @@ bool WaitExternal(EntryGate::Visit &visit, Scheduler &scheduler, Counter &counte
                    "Attach a thread that runs the tasks, or give the scheduler workers.",
                    "a thread waits, but there are no workers and nobody is attached");
     }
-    Emit(scheduler, nullptr, TraceKind::Wait, &counter, value);
+    Emit(scheduler, nullptr, TraceKind::Wait, &what.counter, what.value);
     BecomeGuest(scheduler);
-    const bool reached = Block(visit, scheduler, counter, value, deadline, OtherWorker());
+    const bool isReached = Block(visit, scheduler, what, OtherWorker());
     CeaseGuest(scheduler);
-    Emit(scheduler, nullptr, TraceKind::Resume, &counter, value);
-    return reached;
+    Emit(scheduler, nullptr, TraceKind::Resume, &what.counter, what.value);
+    return isReached;
 }
 
 // The caller is Stop, which ends the run itself. So it need not be in the gate.
 void AwaitDetached(Scheduler &scheduler) noexcept {
     EntryGate::Visit visit(*scheduler.taskScheduler);
     visit.ComeBack();
-    Block(visit, scheduler, scheduler.attached, 0, Timers::kNever);
+    Block(visit, scheduler, {scheduler.attached});
     visit.GoOut();
+}
+
+// A thread pushes its request before it checks for a sleeper to answer it. A worker that becomes
+// idle checks the requests after it has finished what it ran.
+void WaitIdle(const WaitingCaller &caller) noexcept {
+    Scheduler &scheduler = caller.scheduler;
+    IdleRequest request;
+    request.isTask = caller.self != nullptr && !caller.self->IsThreadStack();
+    scheduler.idleRequests.Push(&request);  // [order]
+    // A task becomes idle itself.
+    if (caller.self == nullptr) WakeOne(scheduler, nullptr, kPlainLevels);  // [re-check]
+    // Without workers only an attached thread can become idle. It may be busy with the host's code,
+    // or no thread is attached. So this thread answers the request itself. The attached thread
+    // takes a place in the order of the idle state when it has finished something
+    // (AnswerBeforeHost, or its announcement). If that place comes before JoinOrder here, this
+    // thread sees what has finished. If it comes later, the attached thread sees the request.
+    if (caller.self == nullptr && scheduler.workerCount == 0) {
+        scheduler.idle.JoinOrder();
+        AnswerIdleRequests(scheduler, nullptr);
+    }
+    WaitFor what{request.counter};
+    what.kind = WaitKind::Idle;
+    caller.Wait(what);
 }
 
 void ExternalCall::Leave() noexcept {

@@ -1,21 +1,39 @@
-// Waits of external threads. Such a thread is a guest while it waits: it is outside of the gate,
-// and the run does not end before it has come back.
+// Waits that hold a thread: those of external threads, and those of workers that block.
+//
+// An external thread is a guest while it waits: it is outside of the gate, and the run does not end
+// before it has come back.
 #pragma once
 
 #include "scheduler/state/entry_gate.h"
-#include "scheduler/state/scheduler.h"
+#include "scheduler/wait/wait.h"
 
 namespace weft::internal {
 
 void BecomeGuest(Scheduler &scheduler) noexcept;
 void CeaseGuest(Scheduler &scheduler) noexcept;
 
-/// Sleeps until the counter was at or below `value`, or until the deadline. Returns false after the
-/// deadline, or after a report. The caller is inside the gate.
-bool WaitExternal(EntryGate::Visit &visit, Scheduler &scheduler, Counter &counter, uint32_t value,
-                  uint64_t deadline = Timers::kNever) noexcept;
+/// Sleeps until the wait is over. Returns false after the deadline, or after a report. The caller
+/// is inside the gate. Looks only at the counter, the value and the deadline.
+bool WaitExternal(EntryGate::Visit &visit, Scheduler &scheduler, const WaitFor &what) noexcept;
 
 /// Sleeps until no thread is attached.
 void AwaitDetached(Scheduler &scheduler) noexcept;
+
+/// Who waits: a task, or an external thread that is inside the gate.
+struct WaitingCaller {
+    Scheduler &scheduler;
+    Fiber *self;              // the task's, or null
+    EntryGate::Visit *visit;  // the thread's, or null
+
+    /// Returns the task's worker, which may be another one after a wait; or null.
+    Worker *TheWorker() const noexcept { return self != nullptr ? self->worker : nullptr; }
+    bool Wait(const WaitFor &what) const noexcept {
+        return self != nullptr ? internal::Wait(*self->worker, what)
+                               : WaitExternal(*visit, scheduler, what);
+    }
+};
+
+/// Waits until every other task has finished, apart from tasks that wait here, too.
+void WaitIdle(const WaitingCaller &caller) noexcept;
 
 }  // namespace weft::internal

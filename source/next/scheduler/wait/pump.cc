@@ -1,10 +1,8 @@
-// Implements pump.h. The caller leaves its fiber for the pinned work. Whenever that work is left,
-// the caller comes next on this worker (Worker::comesNext).
-#include "scheduler/wait/pump.h"
-
+// TaskScheduler::RunPinnedTasks. The caller leaves its fiber for the pinned work. Whenever that
+// work is left, the caller comes next on this worker (Worker::comesNext).
 #include "scheduler/policy/places.h"
+#include "scheduler/run/ending.h"
 #include "scheduler/run/fiber_switch.h"
-#include "scheduler/run/idle_requests.h"
 #include "scheduler/run/run_work.h"
 #include "scheduler/submit/claim.h"
 #include "scheduler/submit/finish.h"

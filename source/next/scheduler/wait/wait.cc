@@ -6,8 +6,8 @@
 #include "scheduler/policy/ordered.h"
 #include "scheduler/policy/own_tasks.h"
 #include "scheduler/policy/places.h"
+#include "scheduler/run/ending.h"
 #include "scheduler/run/fiber_switch.h"
-#include "scheduler/run/idle_requests.h"
 #include "scheduler/run/rescue.h"
 #include "scheduler/run/run_work.h"
 #include "scheduler/state/group_of_tasks.h"
@@ -178,16 +178,6 @@ void ShowInlined(Fiber &self) noexcept {
     }
 }
 
-// What the wait is about. From here on the fiber counts as waiting.
-void BeginWait(Fiber &self, const WaitFor &what) noexcept {
-    FiberWait &wait = self.wait;
-    wait.counter.store(&what.counter, kRelaxed);
-    wait.target.store(what.value, kRelaxed);
-    wait.deadline.store(what.deadline, kRelaxed);
-    wait.kind.store(what.kind, kRelaxed);
-    ShowInlined(self);
-}
-
 // Leaves the fiber until the wait is over, and runs tasks that it is given meanwhile.
 bool SuspendUntil(Fiber &self, const WaitFor &what) noexcept {
     FiberWait &wait = self.wait;
@@ -199,9 +189,9 @@ bool SuspendUntil(Fiber &self, const WaitFor &what) noexcept {
         if (isTraced) EmitWait(self, TraceKind::Wait, what);
         Suspend(self, Destination::ToWaiting);
         if (isTraced) EmitWait(self, TraceKind::Resume, what);
-        if (!wait.rescue) break;
+        if (!self.start) break;
         wait.counter.store(nullptr, kRelaxed);
-        const Work work = std::exchange(wait.rescue, {});
+        const Work work = std::exchange(self.start, {});
         if (self.HasRoom())
             RunOnTop(self, work);
         else
@@ -289,65 +279,21 @@ private:
 
 }  // namespace
 
+void BeginWait(Fiber &self, const WaitFor &what) noexcept {
+    FiberWait &wait = self.wait;
+    wait.counter.store(&what.counter, kRelaxed);
+    wait.target.store(what.value, kRelaxed);
+    wait.deadline.store(what.deadline, kRelaxed);
+    wait.kind.store(what.kind, kRelaxed);
+    ShowInlined(self);
+}
+
 bool LeaveAtPoint(Fiber &self, bool calls) noexcept {
     const bool isLeft = calls && (!IsOrdered(*self.worker->scheduler) || DrawPoint(*self.worker));
     if (isLeft) Suspend(self, Destination::ToReady);
     if (self.IsThreadStack()) AnswerBeforeHost(*self.worker);
     return isLeft;
 }
-
-namespace {
-
-// Returns false at the deadline. Meanwhile the worker counts as idle (diagnose/stall.cc).
-bool ParkThread(Worker &worker, ThreadWaiter &waiter, uint64_t deadline) noexcept {
-    worker.rest.blockedOn.store(&waiter, kSeqCst);  // see diagnose/stall.cc
-    bool told, isOver;
-    do {
-        const uint64_t until = std::min(deadline, WatchForStall(*worker.scheduler));
-        told =
-            until == Timers::kNever ? (waiter.parker.Park(), true) : waiter.parker.ParkUntil(until);
-        isOver = told || until == deadline;
-    } while (!isOver);
-    worker.rest.blockedOn.store(nullptr, kRelaxed);
-    return told;
-}
-
-// Blocks the thread until the counter is reached or the deadline has come (Meanwhile::Nothing).
-// Others take what lies in its deques.
-bool BlockThread(Worker &worker, const WaitFor &what) noexcept {
-    using Registration = Counters::Registration;
-    Scheduler &scheduler = *worker.scheduler;
-    PrepareToBlock(worker);
-    if (IsReached(what.counter, what.value)) return true;
-    const uint32_t index = scheduler.threadWaiters.Take();
-    if (index == scheduler.threadWaiters.kNone) OutOfMemory(scheduler, 0);
-    ThreadWaiter &waiter = scheduler.threadWaiters.At(index);
-    waiter.isTold.store(false, kRelaxed);
-    BeginWait(*worker.current, what);
-    const Registration result =
-        scheduler.counters.RegisterOther(CounterAccess::Word(what.counter), kThreadOwner | index,
-                                         what.value, worker.current->level.priority, worker.index);
-    Emit(scheduler, &worker, TraceKind::Wait, &what.counter, what.value);
-    bool reached = result == Registration::Satisfied;
-    if (result == Registration::Waiting) {
-        reached = ParkThread(worker, waiter, what.deadline);
-        if (!reached && !scheduler.counters.Remove(CounterAccess::Word(what.counter),
-                                                   kThreadOwner | index, worker.index)) {
-            waiter.parker.Park();  // a waker has taken the record, and its Unpark is on the way
-            reached = true;
-        }
-    } else if (result == Registration::OtherScheduler) {
-        ReportWrongScheduler(scheduler, "WaitForCounter", what.counter);
-    } else if (result == Registration::NoRecord) {
-        OutOfMemory(scheduler, 0);
-    }
-    worker.current->wait.counter.store(nullptr, kRelaxed);
-    scheduler.threadWaiters.GiveBack(index);
-    Emit(scheduler, &worker, TraceKind::Resume, &what.counter, what.value);
-    return reached;
-}
-
-}  // namespace
 
 void RunOnTop(Fiber &self, const Work &work) noexcept {
     InlineFrame frame;

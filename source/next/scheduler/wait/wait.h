@@ -25,6 +25,12 @@ struct WaitFor {
 
 /// Waits on the calling task's fiber. Returns false at the deadline.
 bool Wait(Worker &worker, const WaitFor &what) noexcept;
+/// Blocks the worker's thread until the wait is over (Meanwhile::Nothing). Others take what lies in
+/// its deques (wait/external.cc).
+bool BlockThread(Worker &worker, const WaitFor &what) noexcept;
+
+/// From here on the fiber counts as waiting, until its FiberWait::counter is null.
+void BeginWait(Fiber &fiber, const WaitFor &what) noexcept;
 
 /// Submits tasks and waits for them. If this call has run each of them inline, one by one, it never
 /// lowers their counter, which is its own.
@@ -47,6 +53,10 @@ WEFT_FORCEINLINE bool PassPoint(Fiber &self) noexcept {
     const bool calls = Point(*self.worker);
     return WEFT_UNLIKELY(calls || self.IsThreadStack()) && LeaveAtPoint(self, calls);
 }
+
+/// Runs up to `max` pieces of work that is pinned to the calling thread, and returns how many it
+/// ran (wait/pump.cc).
+uint32_t RunPinned(Worker &worker, uint32_t max) noexcept;
 
 /// Lets other work run before the task goes on.
 void YieldFiber(Worker &worker) noexcept;

@@ -6,18 +6,10 @@
 #include "scheduler/state/reporting.h"
 #include "scheduler/state/trace.h"
 #include "scheduler/submit/finish.h"
-#include "scheduler/wait/external.h"
-#include "scheduler/wait/wait.h"
 
 namespace weft::internal {
 
 namespace {
-
-uint32_t FirstReached(uint32_t count, Counter *const *counters) noexcept {
-    uint32_t i = 0;
-    while (i < count && !IsReached(*counters[i], 0)) ++i;
-    return i;
-}
 
 // Puts a record on a counter. Returns true if it is there now.
 bool Register(Scheduler &scheduler, uint32_t user, AnyWait &wait, Counter &counter, uint32_t which,
@@ -59,57 +51,37 @@ bool TakeOff(Scheduler &scheduler, uint32_t user, const AnyWait &wait, Counter &
     return true;
 }
 
-// `waitFor(counter, deadline)` waits until the counter is zero. `self`: null for an external
-// thread.
-template <class WaitForZero>
-uint32_t WaitForOne(Scheduler &scheduler, const Fiber *self, uint32_t count,
-                    Counter *const *counters, uint64_t deadline, WaitForZero waitForZero) noexcept {
-    const auto worker = [self] { return self != nullptr ? self->worker : nullptr; };
-    const Priority priority = self != nullptr ? self->level.priority : Priority::Normal;
-    AnyWait wait;
-    RaiseNow(scheduler, wait.all, count);
-    uint32_t registered = 0;
-    while (registered < count && Register(scheduler, CacheOf(worker()), wait, *counters[registered],
-                                          registered, priority))
-        ++registered;
-    if (registered == count) waitForZero(wait.first, deadline);
-    uint32_t gone = count - registered;
-    for (uint32_t i = 0; i < registered; ++i)
-        gone += TakeOff(scheduler, CacheOf(worker()), wait, *counters[i]) ? 1 : 0;
-    if (gone != 0) Lower(scheduler, worker(), wait.all, gone);
-    waitForZero(wait.all, Timers::kNever);
-    const uint32_t winner = wait.winner.load(kAcquire);  // acquire: pairs with ReachAny
-    return winner != AnyWait::kNone ? winner : count;
-}
-
 }  // namespace
 
-uint32_t WaitAny(Worker &worker, uint32_t count, Counter *const *counters,
+uint32_t WaitAny(const WaitingCaller &caller, uint32_t count, Counter *const *counters,
                  uint64_t deadline) noexcept {
-    Fiber &self = *worker.current;
-    Flush(worker);
-    const uint32_t reached = FirstReached(count, counters);
+    Scheduler &scheduler = caller.scheduler;
+    if (caller.self != nullptr) Flush(*caller.self->worker);
+    uint32_t reached = 0;
+    while (reached < count && !IsReached(*counters[reached], 0)) ++reached;
     if (reached != count) {
-        Emit(*worker.scheduler, &worker, TraceKind::Satisfied, counters[reached]);
-        PassPoint(self);
+        Emit(scheduler, caller.TheWorker(), TraceKind::Satisfied, counters[reached]);
+        if (caller.self != nullptr) PassPoint(*caller.self);
         return reached;
     }
-    return WaitForOne(*worker.scheduler, &self, count, counters, deadline,
-                      [&](Counter &counter, uint64_t until) {
-                          WaitFor what{counter, 0, until};
-                          what.kind = WaitKind::Several;
-                          Wait(*self.worker, what);
-                      });
-}
-
-uint32_t WaitAnyExternal(EntryGate::Visit &visit, Scheduler &scheduler, uint32_t count,
-                         Counter *const *counters, uint64_t deadline) noexcept {
-    const uint32_t reached = FirstReached(count, counters);
-    if (reached != count) return reached;
-    return WaitForOne(scheduler, nullptr, count, counters, deadline,
-                      [&](Counter &counter, uint64_t until) {
-                          WaitExternal(visit, scheduler, counter, 0, until);
-                      });
+    const Priority priority =
+        caller.self != nullptr ? caller.self->level.priority : Priority::Normal;
+    AnyWait wait;
+    WaitFor what{wait.first, 0, deadline};
+    what.kind = WaitKind::Several;
+    RaiseNow(scheduler, wait.all, count);
+    uint32_t registered = 0;
+    while (registered < count && Register(scheduler, CacheOf(caller.TheWorker()), wait,
+                                          *counters[registered], registered, priority))
+        ++registered;
+    if (registered == count) caller.Wait(what);
+    uint32_t gone = count - registered;
+    for (uint32_t i = 0; i < registered; ++i)
+        gone += TakeOff(scheduler, CacheOf(caller.TheWorker()), wait, *counters[i]) ? 1 : 0;
+    if (gone != 0) Lower(scheduler, caller.TheWorker(), wait.all, gone);
+    caller.Wait({wait.all, 0, Timers::kNever, ResumeOn::AnyWorker, Meanwhile::AnyTask, what.kind});
+    const uint32_t winner = wait.winner.load(kAcquire);  // acquire: pairs with ReachAny
+    return winner != AnyWait::kNone ? winner : count;
 }
 
 }  // namespace weft::internal

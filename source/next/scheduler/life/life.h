@@ -1,5 +1,5 @@
-// The threads of workers: those that weft makes, and those that the host provides
-// (SchedulerOptions::hostThreads).
+// Begins and ends runs, and the threads in them: those that weft makes, those that the host
+// provides (SchedulerOptions::hostThreads), and attached threads, which run tasks while they wait.
 //
 // A worker is absent while no thread runs it. A thread of the host that takes a worker is inside
 // the entry gate meanwhile. So none is taken once the run has ended. Then Stop, or Run, waits until
@@ -9,6 +9,21 @@
 #include "scheduler/state/scheduler.h"
 
 namespace weft::internal {
+
+// Runs (lifecycle.cc).
+
+/// Implements TaskScheduler::Run. The options and the task have been checked.
+Status RunScheduler(TaskScheduler &taskScheduler, const Task &main,
+                    const TaskOptions &mainOptions) noexcept;
+
+/// Implements TaskScheduler::Start.
+Status StartScheduler(TaskScheduler &taskScheduler) noexcept;
+
+/// Implements TaskScheduler::Stop, for a scheduler that was started. At `withdrawsAt` (or kNever)
+/// withdraws what StopFor does. Returns true if all tasks have run.
+bool StopScheduler(TaskScheduler &taskScheduler, uint64_t withdrawsAt) noexcept;
+
+// The threads of workers (worker_thread.cc).
 
 /// The entry function of a thread that weft makes. Returns when the run ends. `worker`: the Worker.
 void WorkerThread(void *worker);
@@ -38,5 +53,17 @@ void RunAbsentWorkers(Scheduler &scheduler) noexcept;
 
 /// Waits until no thread of the host runs a worker from `first` on. The run has ended.
 void AwaitHostThreads(Scheduler &scheduler, uint32_t first) noexcept;
+
+// Attached threads (attach.cc).
+
+/// Makes the calling thread, which is inside the gate, a worker. `toStop`: for Stop, which must
+/// continue without memory.
+Status Attach(Scheduler &scheduler, bool toStop = false) noexcept;
+
+/// Runs what is pinned to the calling thread or lies in its deques. Then it is no worker any more.
+void Detach(Worker &worker) noexcept;
+
+/// The function of an attached thread's reserve stack.
+FiberContext *ReserveMain(void *fiber) noexcept;
 
 }  // namespace weft::internal
