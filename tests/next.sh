@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the library with the scheduler of source/next/ and runs the tests that tests/next.txt lists,
-# in Release, and 200 schedules of each model of the simulator. The last line has the sum of the test
-# cases and models.
+# in Release, the allocation gate, and 200 schedules of each model of the simulator. The last line
+# has the sum of the test cases and models.
 #
 #     tests/next.sh                              all listed tests, and the models
 #     tests/next.sh "wait*"                      only tests: the arguments go to Catch2
@@ -20,5 +20,6 @@ for configuration in ${WEFT_CONFIGS:-Release}; do
     [ $# != 0 ] || set -- "$left_out"
     build "$configuration" unit_tests && run "$configuration" unit_tests "$@"
 done
+[ "$models" != 0 ] || { build Release allocation_gate && run Release allocation_gate; }
 [ "$models" != 0 ] || run Release simulate --next 200
 finish

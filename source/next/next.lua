@@ -36,6 +36,7 @@ return function(testProgram, letAllocationsFail, simulated)
     testProgram("unit_tests", table.join({ "tests/support/*.cpp", "bench/trace/*.cpp",
                                           "tests/trace/checked_timeline.cpp", "tests/trace/json.cpp",
                                           "tests/trace/protobuf.cpp", "tests/trace/written_recording.cpp" }, listed()))
+        defines { "WEFT_NEXT=1" }
         removefiles { "tests/support/*_test*.cpp", "tests/support/*_windows.cpp", "bench/trace/main.cpp",
                       "bench/trace/export_html.cpp" }
         includedirs { "bench" }
@@ -51,6 +52,10 @@ return function(testProgram, letAllocationsFail, simulated)
             flags { "NoPCH" }
             buildoptions { "-std=c++20" }
         filter {}
+
+    testProgram("allocation_gate", { "tests/allocation/**.cpp" })
+        buildoptions { first }
+        weft.use()
 
     -- All models, with the program's own sources of the library (tests/simulator/README.md).
     testProgram("simulator", { "tests/simulator/*.cpp", "tests/simulator/next/*.cc", "tests/support/pages_*.cpp" }, true)

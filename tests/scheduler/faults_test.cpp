@@ -76,10 +76,16 @@ TEST_CASE("report StackOverflow: names the task, its fiber and the option, and t
                     RunGreedy(WithFaults(workers), stack, leaps);
                 });
                 INFO(child.output << " workers " << workers << " leaps " << leaps);
+#ifdef WEFT_NEXT  // there is one class of stacks
+                const bool large = true;
+                const char *const size = " KiB), ";
+#else
                 const bool large = stack == StackClass::Large;
+                const char *const size = large ? "(large, " : "(small, ";
+#endif
                 CHECK(child.signal == SIGSEGV);
                 CHECK(test::Names(child.output, "weft: fatal: stack overflow of fiber "));
-                CHECK(test::Names(child.output, large ? "(large, " : "(small, "));
+                CHECK(test::Names(child.output, size));
                 CHECK(test::Names(child.output, "task 'greedy'"));
                 CHECK(test::Names(child.output, large ? "SchedulerOptions::largeStackBytes"
                                                       : "SchedulerOptions::smallStackBytes"));
@@ -104,7 +110,7 @@ TEST_CASE("report StackOverflow: reaches onReport", "[faults][overflow]") {
     });
     CHECK(child.signal == SIGSEGV);
     CHECK(test::Names(child.output, "code; stack overflow of fiber "));
-    CHECK(test::Names(child.output, "smallStackBytes"));
+    CHECK(test::Names(child.output, "StackBytes"));
     CHECK(test::Names(child.output, "; greedy\n"));
 }
 

@@ -55,12 +55,16 @@ public:
     bool MayRun(uint32_t worker, uint8_t groups, Priority priority) const {
         const uint8_t low = priority == Priority::Low ? m_low : uint8_t{0};
         if (worker >= m_workers) return groups == 0 && low == 0;
-        const uint32_t its = groups != 0 ? groups : low != 0 ? low : m_open;
+        return IsIn(worker, groups != 0 ? groups : low);
+    }
+    // Whether the worker belongs to one of these groups (0: those that are open).
+    bool IsIn(uint32_t worker, uint8_t groups) const {
         uint32_t group = 0;
         for (uint32_t end = m_groups[0].workers; worker >= end; end += m_groups[++group].workers) {
         }
-        return (its >> group & 1) != 0;
+        return ((groups != 0 ? groups : m_open) >> group & 1) != 0;
     }
+    uint8_t Low() const { return m_low; }
 
 private:
     WorkerGroup m_groups[3];
@@ -231,26 +235,45 @@ void GroupsFromOutside() {
     Check(first.IsDone() && second.IsDone(), "a task was lost");
 }
 
-// SetLowGroups changes the groups of Low tasks while such tasks are queued. No task may be lost.
+// SetLowGroups changes the groups of Low tasks while such tasks are queued. No task may be lost. A
+// task begins only in groups that run Low tasks when it is submitted, or later.
 void LowGroupsChange() {
     const Layout layout;
     // Without aging, which would find a task that was forgotten.
     SchedulerOptions options = FairOptions(layout.Workers());
     layout.ApplyTo(options);
-    uint32_t done = 0;
-    auto low = [&](TaskScheduler *scheduler) {
-        if (Random(2) != 0) scheduler->Yield();
-        ++done;
+    struct Shared {
+        const Layout &layout;
+        std::vector<uint8_t> low;  // the groups so far
+        uint32_t done = 0;
+    } shared{layout, {layout.Low()}};
+    struct LowTask {
+        Shared *shared;
+        size_t since;
+        static void Run(TaskScheduler *scheduler, void *arg) {
+            const LowTask its = *static_cast<LowTask *>(arg);
+            Shared &shared = *its.shared;
+            bool may = false;
+            for (size_t i = its.since; i < shared.low.size(); ++i)
+                may = may || shared.layout.IsIn(scheduler->CurrentWorker(), shared.low[i]);
+            Check(may, "a Low task began in groups that do not run Low tasks any more");
+            if (Random(2) != 0) scheduler->Yield();
+            ++shared.done;
+        }
     };
+    std::vector<LowTask> tasks(6);
     RunMain(options, [&](TaskScheduler *scheduler) {
         Counter counter;
-        for (uint32_t i = 0; i < 6; ++i) {
-            scheduler->AddTask(MakeTask(low), &counter, Of(Priority::Low));
-            if (Random(2) != 0) scheduler->SetLowGroups(Random(3) == 0 ? uint8_t{0} : layout.Any());
+        for (LowTask &task : tasks) {
+            task = {&shared, shared.low.size() - 1};
+            scheduler->AddTask({LowTask::Run, &task}, &counter, Of(Priority::Low));
+            if (Random(2) == 0) continue;
+            shared.low.push_back(Random(3) == 0 ? uint8_t{0} : layout.Any());
+            scheduler->SetLowGroups(shared.low.back());
         }
         scheduler->WaitForCounter(&counter);
     });
-    Check(done == 6, "a task was lost");
+    Check(shared.done == 6, "a task was lost");
 }
 
 // A scheduler with groups, and an event that measures when a task begins.

@@ -19,10 +19,10 @@
 // others once they have found work. It also wakes up to two workers by their masks: choosy ones for
 // work of no group, any that may run it for work of a group.
 //
-// No wake-up is lost. P publishes work (p1), then reads the state (p2). W announces (w1, a
-// read-modify-write of the state, after its mask and its bit), then checks the place of the work
-// (w2). All are seq_cst. If w2 misses the work, w2 is before p1. Then w1 is before p2, and P sees a
-// sleeper. P wakes one for the work, unless W is plain and P sees a searcher S. Then there are two
+// No wake-up is lost. P publishes work (p1), then reads the state (p2). W announces (w1: its mask,
+// then the state, then its bit), then checks the place of the work (w2). All are seq_cst. If w2
+// misses the work, w2 is before p1. Then all of w1 is before p2, so P sees a sleeper, and finds its
+// bit. P wakes one for the work, unless W is plain and P sees a searcher S. Then there are two
 // cases. If S finds work, the last searcher to do so wakes the next sleeper
 // (StopSearching). If S finds none, it announces after p2, so its own last check finds P's work.
 //
@@ -69,9 +69,9 @@ public:
     /// before. Check for work afterwards.
     void Announce(uint32_t worker, uint32_t levels, bool choosy) noexcept {
         m_masks[worker].levels.store(levels, kSeqCst);
-        (choosy ? m_choosy : m_plain)
-            .Set(worker);  // before the count: a waker that sees the count must find the bit
+        // before the bit: a waker that takes the bit lowers the count
         m_state.fetch_add(choosy ? kChoosy : kSleeper - kSearcher, kSeqCst);
+        (choosy ? m_choosy : m_plain).Set(worker);
     }
     /// Takes a sleeper. Of several callers one gets true, and must unpark the worker, if it is not
     /// the worker itself. A worker that is not choosy is a searcher from then on.

@@ -33,6 +33,11 @@ bool IsFree(const Scheduler &scheduler, uint32_t fiber) noexcept;
 /// are idle.
 void ReportIfLate(Scheduler &scheduler) noexcept;
 
+/// Gives signal stacks to threads of weft. Begins to report stack overflows if the options ask for
+/// it; then other threads have signal stacks, too. Returns false if there is no memory.
+bool BeginFaultReports(Scheduler &scheduler) noexcept;
+void EndFaultReports(const Scheduler &scheduler) noexcept;
+
 /// Starts the watchdog if the options ask for it. Returns false if the system refuses the thread.
 bool StartWatchdog(Scheduler &scheduler) noexcept;
 /// Ends it, and waits for its end.

@@ -57,6 +57,7 @@ void LeftAttached(void *arg) {
 // The thread is no worker any more, and its slot is free.
 void LeaveSlot(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
+    worker.signalStack.Reset();
     env::CancelAtThreadExit(&worker.exitCall);
     env::SetThreadSlot(worker.outerSlot);
     worker.current = nullptr;
@@ -96,6 +97,7 @@ Status Attach(Scheduler &scheduler, bool toStop) noexcept {
     worker.floatingPoint = FloatingPointControl();
     worker.outerSlot = env::ThreadSlot();
     env::SetThreadSlot(&worker);
+    if (scheduler.handlesFaults) worker.signalStack.Set();
     StartClock(worker);
     worker.rest.kind.store(Rest::kNone, kRelaxed);
     worker.accepts.exchange(1, kAcqRel);  // see Bind

@@ -170,7 +170,7 @@ Status Acquire(Scheduler &scheduler) noexcept {
     const bool acquired = scheduler.idle.Acquire(scheduler.slotCount, scheduler.memory) &&
                           AcquirePools(scheduler) && AcquireWorkers(scheduler) &&
                           AcquireFibers(scheduler) && BeginTracing(scheduler) &&
-                          BeginOrder(scheduler);
+                          BeginOrder(scheduler) && BeginFaultReports(scheduler);
     return acquired ? Status::Ok : ReportNoQueues(scheduler.options);
 }
 
@@ -186,6 +186,7 @@ void DeleteScheduler(Scheduler &scheduler) noexcept {
     const Memory memory(EntryGate::OptionsOf(*scheduler.taskScheduler).memory);
     EndTracing(scheduler);
     EndOrder(scheduler);
+    EndFaultReports(scheduler);
     memory.DeleteArray(scheduler.fibers, scheduler.AllFibers());
     memory.DeleteArray(scheduler.workers, scheduler.slotCount);
     memory.DeleteArray(scheduler.masks, scheduler.maskWords);

@@ -125,7 +125,9 @@ void LeaveWorker(Scheduler &scheduler) noexcept {
 void ThreadMain(Worker &worker) noexcept {
     Enter(worker);
     worker.rest.kind.store(Rest::kNone, kRelaxed);
+    if (worker.scheduler->handlesFaults) worker.signalStack.Set();
     ThreadLoop(worker);
+    worker.signalStack.Reset();
     worker.rest.kind.store(Rest::kAway, kRelaxed);
     Exit(worker);
 }
@@ -135,6 +137,7 @@ void WorkerThread(void *arg) {
     // not all systems pass them on to new threads
     SetFloatingPointControl(worker.scheduler->floatingPoint);
     SetUpThread(worker);
+    worker.signalStack.Set();
     RunToTheEnd(worker);
 }
 

@@ -123,8 +123,8 @@ void TakeArrivals(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     const uint32_t seen = scheduler.notices.Look();
     if ((seen & Notices::kTimed) != 0 && MayBeDue(scheduler)) TakeDueTimers(worker);
-    if (!worker.inbox.LooksEmpty()) TakeMail(worker);
     if ((seen & Notices::kInjected) != 0) TakeInjected(worker);
+    if (!worker.inbox.LooksEmpty()) TakeMail(worker);  // the last: see IsSignalled
 }
 
 Work TakeOwn(Worker &worker, Level level) noexcept {
@@ -152,11 +152,12 @@ Work TakeBehind(Worker &worker, Level level) noexcept {
     PushList<Node> &behind = worker.scheduler->behind[level.Index()];
     Node *const oldest = behind.TakeAll();
     if (oldest == nullptr) return {};
-    Node *rest = oldest->next;
+    const bool isSignalled = IsSignalled(worker);
+    Node *rest = isSignalled ? oldest : oldest->next;
     const bool any = rest != nullptr;
     while (rest != nullptr) behind.Push(std::exchange(rest, rest->next));
     if (any) Published(*worker.scheduler, &worker, level, 1);
-    return {Entry::Of(*oldest), level, false};
+    return isSignalled ? Work{} : Work{Entry::Of(*oldest), level, false};
 }
 
 Work TakeOldest(Worker &worker, Level level, bool othersFirst) noexcept {

@@ -25,6 +25,13 @@ inline uint32_t ScopeThatWants(const Worker &worker, const Entry &entry) noexcep
 /// Returns true if the pinned work may run although a wait limits the priorities of this worker.
 bool MayGoOn(const Worker &worker, Node &node) noexcept;
 
+/// Returns true if what the worker may run has changed (state/groups.h). Call it when the worker
+/// has taken something that others published. If it is true, put that back, and call TakeArrivals.
+/// relaxed: what comes after the change is published after it.
+inline bool IsSignalled(const Worker &worker) noexcept {
+    return WEFT_UNLIKELY(worker.isSignalled.load(kRelaxed));
+}
+
 /// Takes what came from outside: due timers (fibers, deferred tasks, the end of the run), the
 /// inbox, the injector. Moves the work to this worker's deques and pinned lists.
 void TakeArrivals(Worker &worker) noexcept;

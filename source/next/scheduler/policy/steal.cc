@@ -80,6 +80,10 @@ Work Steal(Worker &worker, Level level, bool isFair) noexcept {
             result = queue.StealIf(work.entry, wants);
         } while (result == StealResult::Lost);
         if (result != StealResult::Taken) continue;
+        if (IsSignalled(worker)) {
+            PushEntry(worker, level, work.entry);
+            return {};
+        }
         NoteLoot(worker, now);
         AddTo(worker.figures.steals, 1, kRelaxed);
         if (IsTraced(scheduler)) NoteVictim(work.entry, victim);

@@ -3,7 +3,6 @@
 
 #include "scheduler/policy/next_work.h"
 #include "scheduler/run/rescue.h"
-#include "scheduler/run/run_work.h"
 #include "scheduler/state/reporting.h"
 #include "scheduler/state/trace.h"
 #include "scheduler/submit/claim.h"

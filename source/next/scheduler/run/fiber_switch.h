@@ -5,6 +5,9 @@
 
 namespace weft::internal {
 
+/// The function of each fiber of the pool: runs work until the scheduler ends (run_work.cc).
+FiberContext *FiberMain(void *fiber) noexcept;
+
 /// Takes a free fiber of the pool. Returns null if there is none.
 Fiber *AcquireFiber(Worker &worker) noexcept;
 

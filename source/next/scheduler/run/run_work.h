@@ -52,7 +52,4 @@ WEFT_FORCEINLINE void RunTask(const Fiber &self, Task task, TaskGroup *group) no
 void RunEntry(Fiber &self, const Entry &entry) noexcept;
 void RunChunk(Fiber &self, Chunk &chunk) noexcept;
 
-/// The function of each fiber of the pool: runs work until the scheduler ends.
-FiberContext *FiberMain(void *fiber) noexcept;
-
 }  // namespace weft::internal

@@ -22,9 +22,11 @@ uint32_t SlotsInUse(const Scheduler &scheduler) noexcept;
 uint32_t RunsOf(const Scheduler &scheduler, const Worker &worker) noexcept;
 
 /// Returns the slot of tasks with these options: that of the group that they name, or else that of
-/// the calling task. `worker`: the caller's, or null.
-inline uint32_t SlotOf(const Worker *worker, const TaskOptions &options) noexcept {
-    if (options.groups != 0) return LowestBit(options.groups) + 1;
+/// the calling task. A group that is the only one is like none. `worker`: the caller's, or null.
+inline uint32_t SlotOf(const Scheduler &scheduler, const Worker *worker,
+                       const TaskOptions &options) noexcept {
+    if (options.groups != 0)
+        return scheduler.options.groupCount > 1 ? LowestBit(options.groups) + 1 : 0;
     return worker != nullptr ? worker->current->level.slot : 0;
 }
 

@@ -178,6 +178,7 @@ struct Scheduler {
     StallWatch stall;
     LateEnd lateEnd;
     Watchdog watchdog;
+    bool handlesFaults = false;  // the handler for reportStackOverflow is installed
     // Set when all threads have been joined. A fiber that continues then ends at once, and this
     // context continues.
     FiberContext *ending = nullptr;

@@ -159,6 +159,7 @@ struct alignas(kLineBytes) Worker {
     // Runs no tasks: the thread's own stack; of an attached thread, its reserve stack.
     Fiber thread;
     env::Thread osThread;
+    env::SignalStack signalStack;        // of a thread of weft; or with reportStackOverflow
     env::ExitCall exitCall;              // for an attached thread
     env::Atomic<bool> hasThread{false};  // with SchedulerOptions::hostThreads
 

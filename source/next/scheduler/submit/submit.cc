@@ -105,14 +105,14 @@ bool Submit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *ta
         if (counter != nullptr && !Raise(scheduler, worker, *counter, count)) return false;
         AddTo(worker->submitted, count, kRelaxed);  // as in CountTasks
         EnqueueEntries(*worker, count, tasks, TasksWith(worker, counter, options),
-                       LevelOf(worker, options));
+                       LevelOf(scheduler, worker, options));
         return true;
     }
     if (!CountInGroup(scheduler.options, options, counter) ||
         !CountTasks(scheduler, worker, count, counter, options))
         return false;
     const TasksOf of = TasksWith(worker, counter, options);
-    const Level level = LevelOf(worker, options);
+    const Level level = LevelOf(scheduler, worker, options);
     TaskNumbers numbers;
     if (IsTraced(scheduler))
         numbers = TraceSubmit(scheduler, worker, count, tasks, of, level, options.stack);

@@ -11,8 +11,9 @@ namespace weft::internal {
 
 /// Returns the level of tasks that are submitted with these options. `worker`: the caller's, or
 /// null.
-inline Level LevelOf(const Worker *worker, const TaskOptions &options) noexcept {
-    return {options.priority, SlotOf(worker, options)};
+inline Level LevelOf(const Scheduler &scheduler, const Worker *worker,
+                     const TaskOptions &options) noexcept {
+    return {options.priority, SlotOf(scheduler, worker, options)};
 }
 
 /// Raises the counter, and makes the tasks visible. Returns false, after a report, if the counter
@@ -42,7 +43,7 @@ WEFT_FORCEINLINE void SubmitOne(Worker &worker, const Task &task, Counter *count
                                 const TaskOptions &options) noexcept {
     if (counter != nullptr && !Raise(*worker.scheduler, &worker, *counter, 1)) return;
     AddTo(worker.submitted, 1, kRelaxed);
-    PushEntry(worker, LevelOf(&worker, options),
+    PushEntry(worker, LevelOf(*worker.scheduler, &worker, options),
               Entry::Of(task, TasksWith(&worker, counter, options)));
 }
 

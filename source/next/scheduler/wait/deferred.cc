@@ -88,9 +88,10 @@ public:
         deferred.count = later.count;
         deferred.isKept = later.IsKept();
         deferred.isPeriodic = m_group != nullptr && TaskGroupAccess::IsPeriodic(*m_group);
-        deferred.tasks = MakeChunks(m_scheduler, m_worker, later.count, later.tasks,
-                                    TasksWith(m_worker, counter, later.options),
-                                    LevelOf(m_worker, later.options), later.options.worker);
+        deferred.tasks =
+            MakeChunks(m_scheduler, m_worker, later.count, later.tasks,
+                       TasksWith(m_worker, counter, later.options),
+                       LevelOf(m_scheduler, m_worker, later.options), later.options.worker);
         deferred.tasks.stack = later.options.stack;
         // relaxed, both: the store below publishes them
         deferred.counter.store(counter, kRelaxed);

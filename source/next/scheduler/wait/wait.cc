@@ -348,7 +348,7 @@ void SubmitAndWait(Worker &worker, uint32_t count, const Task *tasks,
     Scheduler &scheduler = *worker.scheduler;
     Flush(worker);
     Counter counter;
-    const Level level = LevelOf(&worker, options);
+    const Level level = LevelOf(scheduler, &worker, options);
     if (options.worker != kAnyWorker || !MayRunOnTop(self, level) || !self.HasRoom() ||
         worker.submitBits != 0) {
         if (Submit(scheduler, &worker, count, tasks, &counter, options)) Wait(worker, {counter});

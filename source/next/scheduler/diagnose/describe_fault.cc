@@ -1,0 +1,107 @@
+// Finds the fiber on whose stack an address lies, for DescribeFault and for the handler that
+// reports stack overflows (SchedulerOptions::reportStackOverflow). Both run in a signal handler.
+#include "weft/describe_fault.h"
+
+#include "scheduler/diagnose/watch.h"
+#include "scheduler/state/reporting.h"
+
+#include <charconv>
+
+namespace weft {
+
+namespace internal {
+
+namespace {
+
+// Appends text to a buffer. Uses only what a signal handler may call.
+class Line {
+public:
+    Line(char *out, size_t bytes) noexcept : m_out(out), m_room(bytes != 0 ? bytes - 1 : 0) {}
+    Line &operator<<(const char *text) noexcept {
+        for (; *text != 0 && m_length < m_room; ++text) m_out[m_length++] = *text;
+        return *this;
+    }
+    Line &operator<<(size_t number) noexcept {
+        char digits[24];
+        *std::to_chars(digits, digits + sizeof digits - 1, number).ptr = 0;
+        return *this << digits;
+    }
+    size_t End() noexcept {
+        m_out[m_length] = 0;
+        return m_length;
+    }
+
+private:
+    char *m_out;
+    size_t m_room, m_length = 0;
+};
+
+// Returns the fiber of the pool on whose stack the address lies, or null. A guard page belongs to
+// the stack above it, because that stack grows down into it.
+const Fiber *FiberAt(const Scheduler &scheduler, const void *address, bool &isOverflow) noexcept {
+    StackMemory::Place place{};
+    if (!scheduler.stacks.Find(address, place) || place.index >= scheduler.fiberCount)
+        return nullptr;
+    isOverflow = place.isGuard;
+    return &scheduler.fibers[place.index];
+}
+
+// The signal handler calls this. Reports the fault if the address lies in a guard page.
+void OnFault(const void *address) {
+    SchedulerTag::Find([=](void *live) {
+        const Scheduler &scheduler = *static_cast<Scheduler *>(live);
+        bool isOverflow = false;
+        const Fiber *const fiber = FiberAt(scheduler, address, isOverflow);
+        if (fiber == nullptr || !isOverflow) return false;
+        char what[256];
+        DescribeFault(address, what, sizeof what);
+        ReportFault(scheduler.options, what,
+                    "Raise SchedulerOptions::largeStackBytes, or keep large arrays off the stack.",
+                    fiber->name.load(kRelaxed));  // relaxed, here and below: only for the text
+        return true;
+    });
+}
+
+}  // namespace
+
+bool BeginFaultReports(Scheduler &scheduler) noexcept {
+    const bool reports = scheduler.options.reportStackOverflow;
+    for (uint32_t i = 0; i < scheduler.slotCount; ++i) {
+        const bool isOwn = i < scheduler.workerCount && !scheduler.options.hostThreads;
+        if ((reports || isOwn) && !scheduler.workers[i].signalStack.Acquire(scheduler.memory))
+            return false;
+    }
+    if (!reports) return true;
+    scheduler.handlesFaults = env::InstallFaultHandler(OnFault);
+    if (!scheduler.handlesFaults)
+        ReportMistake(scheduler.options, ReportCode::BadOption,
+                      "Let the process handle SIGSEGV and SIGBUS.",
+                      "SchedulerOptions::reportStackOverflow: the system refused a signal handler");
+    return true;
+}
+
+void EndFaultReports(const Scheduler &scheduler) noexcept {
+    if (scheduler.handlesFaults) env::RemoveFaultHandler();
+}
+
+}  // namespace internal
+
+size_t DescribeFault(const void *address, char *out, size_t bytes) noexcept {
+    using namespace internal;
+    if (out == nullptr || bytes == 0) return 0;
+    Line line(out, bytes);
+    SchedulerTag::Find([&](void *live) {
+        const Scheduler &scheduler = *static_cast<Scheduler *>(live);
+        bool isOverflow = false;
+        const Fiber *const fiber = FiberAt(scheduler, address, isOverflow);
+        if (fiber == nullptr) return false;
+        const char *const task = fiber->name.load(kRelaxed);
+        line << (isOverflow ? "stack overflow" : "address on the stack") << " of fiber "
+             << size_t{fiber->index} << " (" << scheduler.options.largeStackBytes / 1024
+             << " KiB), task '" << (task != nullptr ? task : "unnamed") << "'";
+        return true;
+    });
+    return line.End();
+}
+
+}  // namespace weft
