@@ -147,7 +147,7 @@ bool AcquireFibers(Scheduler &scheduler) noexcept {
 }
 
 // With SchedulerOptions::pendingTasks each pool has so many objects, and one for each worker and
-// slot.
+// slot. Except that of large chunks: only submissions of more tasks take them.
 bool AcquirePools(Scheduler &scheduler) noexcept {
     const Memory memory = scheduler.memory;
     const uint32_t users = scheduler.slotCount, tasks = scheduler.options.pendingTasks;
@@ -156,6 +156,7 @@ bool AcquirePools(Scheduler &scheduler) noexcept {
     const uint32_t threads = std::clamp(tasks, 1u, decltype(Scheduler::threadWaiters)::kMaxItems);
     return scheduler.singles.Acquire(users, memory, items) &&
            scheduler.chunks.Acquire(users, memory, items) &&
+           scheduler.largeChunks.Acquire(users, memory) &&
            scheduler.closures.Acquire(users, memory, items) &&
            scheduler.deferred.Acquire(users, memory, items) &&
            scheduler.anyRecords.Acquire(users, memory, items) &&
@@ -217,7 +218,7 @@ Scheduler *NewScheduler(TaskScheduler &taskScheduler, Status &status) noexcept {
     scheduler->tuning.millisecond = static_cast<uint64_t>(env::TicksPerMicrosecond() * 1000);
     scheduler->tuning.idleSearch = scheduler->tuning.millisecond / 10;
     scheduler->tuning.shortPick =
-        std::max<uint64_t>(scheduler->tuning.millisecond / 10 / Fairness::kMostPicks, 1) - 1;
+        std::max<uint64_t>(scheduler->tuning.millisecond / 10 / Fairness::kShortPicks, 1) - 1;
     scheduler->floatingPoint = FloatingPointControl();
     // with an order, so that each lock is a scheduling point
     if (options.order != 0) scheduler->options.lockHolders = true;

@@ -88,7 +88,8 @@ void ReadClock(Worker &worker) noexcept {
     fair.lookedAt = now;
     fair.picks += picks;
     uint32_t mostPicks = Fairness::kMostPicks;
-    if (took > picks * worker.scheduler->tuning.shortPick) {
+    constexpr uint32_t kParts = Fairness::kMostPicks / Fairness::kShortPicks;
+    if (took * kParts > picks * worker.scheduler->tuning.shortPick) {
         const uint64_t fit = millisecond / 10 / (took / picks + 1);
         mostPicks = 1u << HighestBit(std::clamp<uint64_t>(fit, 1, Fairness::kMostPicks));
     }

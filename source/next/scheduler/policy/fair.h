@@ -14,7 +14,7 @@
 //              is behind by half a millisecond (`late`), its oldest entry comes next.
 //
 // Inline tasks, tasks of a chunk, and waits that are over already count as picks. The worker reads
-// the clock after 32 picks, or after fewer if 32 would take more than 100 us. This number at most
+// the clock after 128 picks, or after fewer if 128 would take more than 100 us. This number at most
 // doubles from one reading to the next, because tasks may suddenly become long. If tasks take
 // longer than 3 us, a chunk goes back to the deque before each of its tasks, so that others find
 // the rest. If others are idle and find nothing else, the clock is read sooner. Every 50 us a
@@ -36,7 +36,7 @@ void StartClock(Worker &worker) noexcept;
 /// Returns true if tasks take longer than 3 us, or if the worker has just started its clock and
 /// does not know yet how long they take.
 inline bool IsLong(const Worker &worker) noexcept {
-    return worker.fair.period < Fairness::kMostPicks;
+    return worker.fair.period < Fairness::kShortPicks;
 }
 
 /// Returns true if a look at the clock would show that tasks take long.
@@ -46,7 +46,7 @@ inline bool IsLongNow(const Worker &worker) noexcept {
            (fair.period - fair.budget + 1) * worker.scheduler->tuning.shortPick;
 }
 
-/// Counts a pick. Reads the clock after at most 32 picks (Fairness::period).
+/// Counts a pick. Reads the clock after at most 128 picks (Fairness::period).
 WEFT_FORCEINLINE void CountPick(Worker &worker) noexcept {
     if (WEFT_UNLIKELY(--worker.fair.budget == 0)) ReadClock(worker);
 }

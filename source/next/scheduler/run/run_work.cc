@@ -65,18 +65,31 @@ void CountPicks(Worker &worker, uint32_t picks) noexcept {
 
 }  // namespace
 
-constexpr uint32_t kTasksToLook = 4;  // tasks of a chunk between two looks
+// Returns true if others are idle, and find nothing to steal in this worker's deque.
+static WEFT_FORCEINLINE bool OthersStarve(const Worker &worker, const Chunk &chunk) noexcept {
+    return worker.scheduler->idle.AnyIdle() && worker.queue[chunk.level.Index()].LooksEmpty();
+}
 
-// Puts the chunk back and returns false if other work is due, else returns true. If this worker's
-// deque is empty, idle workers find nothing to steal. Then the clock is read early if tasks have
-// become long.
+// Puts the chunk back and returns false if other work is due, else returns true. Reads the clock
+// early if others find nothing to steal, and tasks have become long.
 WEFT_NOINLINE static bool GoesOn(Worker &worker, Chunk &chunk) noexcept {
-    if (worker.queue[chunk.level.Index()].LooksEmpty() && IsLongNow(worker)) ReadClock(worker);
+    if (OthersStarve(worker, chunk) && IsLongNow(worker)) ReadClock(worker);
     if (!IsCalled(worker)) return true;
     Settle(worker, 0);
     if (!AttendNow(worker)) return true;
     ReleaseClaims(worker);
     return false;
+}
+
+// Returns true if GoesOn has to decide. `begun`: the number of tasks of the chunk that have begun.
+// `budget`: before the latest of them. If they have changed it, they have counted picks.
+static WEFT_FORCEINLINE bool Looks(const Worker &worker, const Chunk &chunk, uint32_t begun,
+                                   uint32_t budget) noexcept {
+    constexpr uint32_t kTasksToLook = 4;  // between two looks at what is less urgent
+    if ((worker.scheduler->notices.Look() & worker.filter.heeds) != 0) return true;
+    if (!worker.inbox.LooksEmpty()) return true;
+    return begun % kTasksToLook == 0 &&
+           (worker.fair.isUrgent || worker.fair.budget != budget || OthersStarve(worker, chunk));
 }
 
 // Runs tasks while the chunk is in the claim: then the worker has not left this fiber. If tasks
@@ -85,37 +98,30 @@ WEFT_NOINLINE static bool GoesOn(Worker &worker, Chunk &chunk) noexcept {
 template <class Call>
 static WEFT_FORCEINLINE void RunTasksOf(Fiber &self, Chunk &chunk, Call call) noexcept {
     Worker *worker = self.worker;
-    const Scheduler &scheduler = *worker->scheduler;
-    void *const *const home = worker->home;
-    TaskScheduler *const taskScheduler = worker->taskScheduler;
     Counter *const counter = chunk.of.counter;
+    const uint32_t last = chunk.end - 1u;
     BeginChunk(*worker, chunk);
     uint32_t next = chunk.begin;  // in a register: only this function changes it
-    while (next + 1 != chunk.end && !IsLong(*worker)) {
-        const uint32_t begin = next;
-        const uint32_t most = std::min(worker->fair.budget, kTasksToLook);
-        const uint32_t end = std::min(begin + std::max(most, 1u), chunk.end - 1u);
+    while (next != last && !IsLong(*worker)) {
+        const uint32_t begin = next, budget = worker->fair.budget;
+        const uint32_t end = std::min(begin + std::max(budget, 1u), last);
         const Task *tasks = chunk.Tasks() + begin;
-        bool calls;
         do {
             const Task task = *tasks++;
             chunk.begin = static_cast<uint8_t>(++next);
-            call(taskScheduler, task, next);
-            EndIfForked(scheduler, home);
+            call(worker->taskScheduler, task, next);
             worker = self.worker;
+            EndIfForked(*worker->scheduler, worker->home);
             if (WEFT_UNLIKELY(worker->claim != &chunk)) return Ran(*worker, counter, 1);
-            calls = (scheduler.notices.Look() & worker->filter.heeds) != 0 ||
-                    !worker->inbox.LooksEmpty();
-        } while (WEFT_LIKELY(!calls) && WEFT_LIKELY(next != end));
+        } while (WEFT_LIKELY(next != end) && WEFT_LIKELY(!Looks(*worker, chunk, next, budget)));
         CountPicks(*worker, next - begin);
-        calls = calls || worker->fair.isUrgent || scheduler.idle.AnyIdle();
-        if (WEFT_UNLIKELY(calls) && !GoesOn(*worker, chunk)) return;
+        if (!GoesOn(*worker, chunk)) return;
     }
     const Task task = chunk.Tasks()[next++];
     chunk.begin = static_cast<uint8_t>(next);
     next == chunk.end ? EndChunk(*worker) : ReleaseClaims(*worker);
-    call(taskScheduler, task, next);
-    EndIfForked(scheduler, home);
+    call(worker->taskScheduler, task, next);
+    EndIfForked(*self.worker->scheduler, self.worker->home);
     Ran(*self.worker, counter, 1);
 }
 

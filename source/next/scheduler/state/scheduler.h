@@ -138,6 +138,7 @@ struct Scheduler {
     Counters counters;
     CachedPool<ChunkOf<1>, 20> singles;
     CachedPool<ChunkOf<kChunkTasks>, 20> chunks;
+    CachedPool<ChunkOf<kLargeChunkTasks>, 20, 16> largeChunks;
     CachedPool<ClosureBlock, 20> closures;
     SegmentPool<ThreadWaiter> threadWaiters;
     CachedPool<Deferred, 13> deferred;  // 262,144

@@ -56,14 +56,16 @@ struct Chunk : Node {
     Chunk *outer = nullptr;  // in a claim: the chunk that its worker runs further out
 };
 
-/// A chunk and the room for its tasks. Most submissions from outside have one task: there is a
-/// smaller size for them.
+/// A chunk and the room for its tasks. There are three sizes: most submissions from outside have
+/// one task, and large submissions consist of large chunks.
 template <uint32_t kTasks>
 struct alignas(64) ChunkOf : Chunk {
     Task room[kTasks];
 };
 inline constexpr uint32_t kChunkTasks = 60;
-static_assert(sizeof(ChunkOf<kChunkTasks>) == 1024, "a power of two");
+inline constexpr uint32_t kLargeChunkTasks = 252;
+static_assert(sizeof(ChunkOf<kChunkTasks>) == 1024 && sizeof(ChunkOf<kLargeChunkTasks>) == 4096,
+              "powers of two");
 
 /// An entry of a deque: a task, a chunk or a ready fiber.
 class Entry {

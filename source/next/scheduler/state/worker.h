@@ -72,7 +72,8 @@ struct OwnWait {
 /// When the worker looks at the clock, and what it owes to work that waits for long
 /// (policy/fair.h). Times are in ticks.
 struct Fairness {
-    static constexpr uint32_t kMostPicks = 32;  // between two looks
+    static constexpr uint32_t kMostPicks = 128;  // between two looks
+    static constexpr uint32_t kShortPicks = 32;  // tasks are long if fewer fit between two looks
 
     uint32_t budget = 1;        // picks until the next look
     uint32_t period = 1;        // picks from one look to the next, unless `isOne`

@@ -18,7 +18,8 @@ Chunk *TakeFrom(Pool &pool, uint32_t user) noexcept {
     return &chunk;
 }
 
-constexpr uint32_t kIsSingle = 1u << 31;  // in Chunk::index
+// In Chunk::index.
+constexpr uint32_t kIsSingle = 1u << 31, kIsLarge = 1u << 30;
 
 }  // namespace
 
@@ -28,16 +29,19 @@ uint32_t ChunkSize(const Scheduler &scheduler, uint32_t count) noexcept {
     if (WEFT_UNLIKELY(scheduler.order != nullptr)) return 1;  // each task may be drawn
     const uint32_t workers = scheduler.workerCount;
     const uint32_t parts = workers <= 1 ? 1 : 8 * workers;
-    return std::clamp(count / parts + 1, 1u, kChunkTasks);
+    const uint32_t most = count > scheduler.options.pendingTasks ? kLargeChunkTasks : kChunkTasks;
+    return std::clamp(count / parts + 1, 1u, most);
 }
 
 Chunk &TakeChunk(Scheduler &scheduler, const Worker *worker, uint32_t tasks) noexcept {
     const uint32_t user = CacheOf(worker);
-    Chunk *chunk = tasks == 1 ? TakeFrom(scheduler.singles, user) : nullptr;
-    if (chunk != nullptr)
+    Chunk *chunk = nullptr;
+    if (tasks == 1 && (chunk = TakeFrom(scheduler.singles, user)) != nullptr)
         chunk->index |= kIsSingle;
-    else
+    else if (tasks <= kChunkTasks)
         chunk = TakeFrom(scheduler.chunks, user);
+    else if ((chunk = TakeFrom(scheduler.largeChunks, user)) != nullptr)
+        chunk->index |= kIsLarge;
     if (WEFT_UNLIKELY(chunk == nullptr)) OutOfMemory(scheduler, tasks);
     chunk->isPinned = chunk->isOld = chunk->numbers.areTraced = false;
     chunk->begin = chunk->end = chunk->settled = 0;
@@ -48,6 +52,8 @@ void GiveChunk(Scheduler &scheduler, const Worker *worker, Chunk &chunk) noexcep
     const uint32_t user = CacheOf(worker);
     if ((chunk.index & kIsSingle) != 0)
         scheduler.singles.GiveBack(chunk.index & ~kIsSingle, user);
+    else if ((chunk.index & kIsLarge) != 0)
+        scheduler.largeChunks.GiveBack(chunk.index & ~kIsLarge, user);
     else
         scheduler.chunks.GiveBack(chunk.index, user);
 }

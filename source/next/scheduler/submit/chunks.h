@@ -8,8 +8,8 @@ namespace weft::internal {
 /// Returns the number of tasks in a chunk if there are so many.
 uint32_t ChunkSize(const Scheduler &scheduler, uint32_t count) noexcept;
 
-/// Takes a chunk for up to `tasks` tasks, at most kChunkTasks. It has no tasks yet. Aborts with a
-/// report if there is no memory. `worker`: the caller's, or null.
+/// Takes a chunk for up to `tasks` tasks, at most kLargeChunkTasks. It has no tasks yet. Aborts
+/// with a report if there is no memory. `worker`: the caller's, or null.
 Chunk &TakeChunk(Scheduler &scheduler, const Worker *worker, uint32_t tasks) noexcept;
 
 /// Gives the chunk back to its pool.
