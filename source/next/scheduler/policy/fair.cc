@@ -10,12 +10,12 @@ namespace weft::internal {
 
 namespace {
 
-constexpr uint32_t kFairPicks = 256;      // picks until a fair one
-constexpr uint64_t kFairShare = 5;        // a fair pick is followed by so many times its duration
-constexpr uint64_t kMostFairPicks = 200;  // in a millisecond: each costs as much as a few tasks
-constexpr uint64_t kLevelShare = 8;       // a level gets one part in so many
-constexpr uint64_t kMostOwed = 100;       // ms: a level is owed no more than this
-constexpr uint32_t kOthersTurn = 4;       // each fourth fair pick begins with others' deques
+constexpr uint32_t kFairPicks = 256;     // picks until a fair one
+constexpr uint64_t kFairShare = 5;       // a fair pick is followed by so many times its duration
+constexpr uint64_t kMostFairPicks = 50;  // in a millisecond: each may cost 0.5 us
+constexpr uint64_t kLevelShare = 8;      // a level gets one part in so many
+constexpr uint64_t kMostOwed = 100;      // ms: a level is owed no more than this
+constexpr uint32_t kOthersTurn = 4;      // each fourth fair pick begins with others' deques
 
 // Without workers the attached thread must run all tasks in the same order each time. So it does
 // not read the real clock: each pick counts as a microsecond.

@@ -8,7 +8,7 @@
 //              highest level instead of the newest: a chunk that was put behind the others, or
 //              else of its own deque. Every fourth time it tries to steal before its own deque,
 //              from all others in turn. Usual picks of at least five times its own duration, and of
-//              5 us, follow. A task that yields makes the next pick a fair one, whenever the last
+//              20 us, follow. A task that yields makes the next pick a fair one, whenever the last
 //              one was.
 //  late level  Each level but the first gets an eighth of a worker's time while it has work. If it
 //              is behind by half a millisecond (`late`), its oldest entry comes next.

@@ -68,9 +68,8 @@ void Tell(Scheduler &scheduler, Worker *worker, uint32_t owner) noexcept {
     }
 }
 
-bool Lower(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n,
-           bool picks) noexcept {
-    if (WEFT_LIKELY(scheduler.counters.LowerPlain(CounterAccess::Word(counter), n))) return true;
+bool LowerNow(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n,
+              bool picks) noexcept {
     const auto ready = [&](uint32_t owner) {
         if (WEFT_LIKELY((owner & kOwnerKind) == 0))
             MakeReady(scheduler, worker, scheduler.fibers[owner], picks);

@@ -40,8 +40,14 @@ void Tell(Scheduler &scheduler, Worker *worker, uint32_t owner) noexcept;
 /// Lowers the counter by `n`, and makes its waiters ready. Returns false, after a report, if the
 /// counter refuses that.
 /// `picks`: see MakeReady.
-bool Lower(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n,
-           bool picks = false) noexcept;
+bool LowerNow(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n,
+              bool picks) noexcept;
+/// Does the same. Fast if nobody waits.
+inline bool Lower(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n,
+                  bool picks = false) noexcept {
+    return WEFT_LIKELY(scheduler.counters.LowerPlain(CounterAccess::Word(counter), n)) ||
+           LowerNow(scheduler, worker, counter, n, picks);
+}
 
 /// Moves the finished tasks of the innermost chunk to Worker::finished. `running`: 1 if one of its
 /// tasks has begun and not finished, else 0.

@@ -81,7 +81,11 @@ WEFT_FORCEINLINE bool PopOf(const Fiber &self, const Counter &counter, Entry &en
     const Level home = worker.filter.home;
     if ((ofGroup & home.Bit()) != 0 && worker.queue[home.Index()].PopIf(entry, wants)) return true;
     const uint32_t others = worker.holds & ofGroup & ~home.Bit();
-    return WEFT_UNLIKELY(others != 0) && PopOfLevels(self, others, counter, entry);
+    if (WEFT_LIKELY(others == 0)) return false;
+    Entry other;  // so that `entry` stays in registers
+    if (!PopOfLevels(self, others, counter, other)) return false;
+    entry = other;
+    return true;
 }
 
 // Returns true if all tasks of the counter have finished here, and are only not counted off yet.
@@ -121,9 +125,11 @@ WEFT_FORCEINLINE uint32_t RunInline(Fiber &self, InlineFrame &frame, uint32_t mo
     while (ran != most && self.HasRoom()) {
         Entry entry;
         if (WEFT_UNLIKELY(Point(*self.worker))) {
+            Entry drawn;  // so that `entry` stays in registers
             if (!IsOrdered(*self.worker->scheduler) ||
-                !DrawInline(*self.worker, counter, LevelsOnTop(self), entry))
+                !DrawInline(*self.worker, counter, LevelsOnTop(self), drawn))
                 break;
+            entry = drawn;
         } else if (!pop(entry)) {
             break;
         }
@@ -320,15 +326,13 @@ void PrepareToBlock(Worker &worker) noexcept {
     if (worker.handOver.isQuiet) EndQuiet(worker);
 }
 
-bool Wait(Worker &worker, const WaitFor &what) noexcept {
+static WEFT_NOINLINE bool WaitSpecially(Worker &worker, const WaitFor &what) noexcept {
     Fiber &self = *worker.current;
     // Does not block a thread that runs several workers (RunAbsentWorkers), or the only thread of a
     // run with an order, where PassTime lets deadlines fall due.
     if (WEFT_UNLIKELY(what.meanwhile == Meanwhile::Nothing) && !worker.leaves &&
         worker.scheduler->order == nullptr)
         return BlockThread(worker, what);
-    if (what.meanwhile == Meanwhile::AnyTask && what.resume == ResumeOn::AnyWorker)
-        return WaitHere(self, what);
     const uint32_t pinnedTo = std::exchange(self.pinnedTo, worker.index);
     if (pinnedTo == kAnyWorker) Bind(*worker.scheduler, &worker, worker, 1);
     bool reached;
@@ -340,6 +344,11 @@ bool Wait(Worker &worker, const WaitFor &what) noexcept {
     self.pinnedTo = pinnedTo;
     if (pinnedTo == kAnyWorker) Unbind(*worker.scheduler, &worker, worker, 1);
     return reached;
+}
+
+bool Wait(Worker &worker, const WaitFor &what) noexcept {
+    const bool isUsual = what.meanwhile == Meanwhile::AnyTask && what.resume == ResumeOn::AnyWorker;
+    return WEFT_LIKELY(isUsual) ? WaitHere(*worker.current, what) : WaitSpecially(worker, what);
 }
 
 void SubmitAndWait(Worker &worker, uint32_t count, const Task *tasks,
