@@ -65,6 +65,8 @@ void CountPicks(Worker &worker, uint32_t picks) noexcept {
 
 }  // namespace
 
+constexpr uint32_t kTasksToLook = 4;  // tasks of a chunk between two looks
+
 // Returns true if others are idle, and find nothing to steal in this worker's deque.
 static WEFT_FORCEINLINE bool OthersStarve(const Worker &worker, const Chunk &chunk) noexcept {
     return worker.scheduler->idle.AnyIdle() && worker.queue[chunk.level.Index()].LooksEmpty();
@@ -81,17 +83,6 @@ WEFT_NOINLINE static bool GoesOn(Worker &worker, Chunk &chunk) noexcept {
     return false;
 }
 
-// Returns true if GoesOn has to decide. `begun`: the number of tasks of the chunk that have begun.
-// `budget`: before the latest of them. If they have changed it, they have counted picks.
-static WEFT_FORCEINLINE bool Looks(const Worker &worker, const Chunk &chunk, uint32_t begun,
-                                   uint32_t budget) noexcept {
-    constexpr uint32_t kTasksToLook = 4;  // between two looks at what is less urgent
-    if ((worker.scheduler->notices.Look() & worker.filter.heeds) != 0) return true;
-    if (!worker.inbox.LooksEmpty()) return true;
-    return begun % kTasksToLook == 0 &&
-           (worker.fair.isUrgent || worker.fair.budget != budget || OthersStarve(worker, chunk));
-}
-
 // Runs tasks while the chunk is in the claim: then the worker has not left this fiber. If tasks
 // take long, the rest of the chunk goes back to the deque before a task begins: it never waits for
 // a long one. The first task counts as a pick already.
@@ -106,14 +97,23 @@ static WEFT_FORCEINLINE void RunTasksOf(Fiber &self, Chunk &chunk, Call call) no
         const uint32_t begin = next, budget = worker->fair.budget;
         const uint32_t end = std::min(begin + std::max(budget, 1u), last);
         const Task *tasks = chunk.Tasks() + begin;
+        bool calls;
         do {
-            const Task task = *tasks++;
-            chunk.begin = static_cast<uint8_t>(++next);
-            call(worker->taskScheduler, task, next);
-            worker = self.worker;
-            EndIfForked(*worker->scheduler, worker->home);
-            if (WEFT_UNLIKELY(worker->claim != &chunk)) return Ran(*worker, counter, 1);
-        } while (WEFT_LIKELY(next != end) && WEFT_LIKELY(!Looks(*worker, chunk, next, budget)));
+            const uint32_t stop = std::min(next + kTasksToLook, end);
+            do {
+                const Task task = *tasks++;
+                chunk.begin = static_cast<uint8_t>(++next);
+                call(worker->taskScheduler, task, next);
+                worker = self.worker;
+                EndIfForked(*worker->scheduler, worker->home);
+                if (WEFT_UNLIKELY(worker->claim != &chunk)) return Ran(*worker, counter, 1);
+                calls = (worker->scheduler->notices.Look() & worker->filter.heeds) != 0 ||
+                        !worker->inbox.LooksEmpty();
+            } while (WEFT_LIKELY(!calls) && WEFT_LIKELY(next != stop));
+            // If the budget has changed, the tasks have counted picks.
+            calls = calls || worker->fair.isUrgent || worker->fair.budget != budget ||
+                    OthersStarve(*worker, chunk);
+        } while (WEFT_LIKELY(!calls) && WEFT_LIKELY(next != end));
         CountPicks(*worker, next - begin);
         if (!GoesOn(*worker, chunk)) return;
     }
