@@ -40,6 +40,7 @@ return function(testProgram, letAllocationsFail, simulated)
         removefiles { "tests/support/*_test*.cpp", "tests/support/*_windows.cpp", "bench/trace/main.cpp",
                       "bench/trace/export_html.cpp" }
         includedirs { "bench" }
+        defines { "WEFT_NEXT=1" }
         letAllocationsFail()
         buildoptions { first }
         pchheader "support/catch.h"

@@ -48,7 +48,7 @@ TEST_CASE("FiberLocal: each fiber has a value if the numbers of fibers are autom
     options.workers = 2;
     test::Runner runner(options);
     FiberLocal<uint32_t> local(runner.scheduler, options, 7);
-    CHECK(local.Count() == 128 + 32 + options.maxAttached);
+    CHECK(local.Count() == test::FibersOf(test::Options(2)) + options.maxAttached);
     uint32_t inMain = 0, inSmall = 0;
     test::Batch small(1, [&](TaskScheduler &, uint32_t) {
         if (local.Get() != nullptr) inSmall = *local.Get();
@@ -68,7 +68,9 @@ TEST_CASE("FiberLocal: takes the numbers of fibers from the scheduler, before an
     for (const bool isAutomatic : {false, true}) {
         SchedulerOptions options = test::Options(2, isAutomatic ? 0 : 3, isAutomatic ? 0 : 2);
         options.maxAttached = 2;
-        const uint32_t count = isAutomatic ? 128 + 32 + 2 : 3 + 2 + 2;
+        SchedulerOptions effective = options;
+        if (isAutomatic) effective.smallFibers = 128, effective.largeFibers = 32;
+        const uint32_t count = test::FibersOf(effective) + 2;
         test::Runner runner(options);
         FiberLocal<uint32_t> before(runner.scheduler, 7);
         CHECK(before.Count() == count);
@@ -109,7 +111,7 @@ TEST_CASE("FiberLocal: fibers of both classes and attached threads have values, 
     const SchedulerOptions options = test::Options(2, 3, 2);
     test::Runner runner(options);
     FiberLocal<int> local(runner.scheduler, options, 4);
-    CHECK(local.Count() == 5 + options.maxAttached);
+    CHECK(local.Count() == test::FibersOf(options) + options.maxAttached);
     CHECK(local.Get() == nullptr);
     std::atomic<int> wrong{0};
     CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {

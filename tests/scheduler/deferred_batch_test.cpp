@@ -289,16 +289,17 @@ TEST_CASE("report OutOfMemory: there is no memory for another deferred batch", "
         scheduler.IncrementCounter(&counter);
         {
             const test::FailingAllocation failing(0);
-            for (uint32_t i = 0; i < 65; ++i)
+            for (uint32_t i = 0; i < 1000 && accepted == i; ++i)
                 accepted += AddTasksAfter(scheduler, &counter, 0, 1, leaf.Tasks(), &done);
         }
         counted = done.Value();
         scheduler.DecrementCounter(&counter);
         scheduler.WaitForCounter(&done);
     }) == Status::Ok);
-    CHECK(accepted == 64);
-    CHECK(counted == 64);
-    CHECK(ran.load() == 164);
+    CHECK(accepted >= 64);
+    CHECK(accepted < 1000);
+    CHECK(counted == accepted);
+    CHECK(ran.load() == 100 + accepted);
     CHECK(runner.log.Count() == 1);
     CHECK(test::Names(runner.log.First(ReportCode::OutOfMemory).what,
                       "there is no memory for another deferred batch"));

@@ -262,7 +262,10 @@ TEST_CASE("report OutOfMemory: without memory for a wait record a hook submits n
         // First as many tasks as below, so that later the tasks themselves need no new memory.
         TaskOptions pinned;
         pinned.worker = 0;
-        for (uint32_t i = 0; i < 2 * kTasks; ++i) scheduler.AddTask(leaf[0], &done, pinned);
+        for (uint32_t i = 0; i < 2 * kTasks; ++i) {
+            scheduler.AddTask(leaf[0], &done, pinned);
+            AddTaskAt(scheduler, Now(), leaf[0], &done);
+        }
         scheduler.WaitForCounter(&done);
         scheduler.AddTasksAndWait(1, last.Tasks(), test::Named("last"));
         scheduler.WaitForCounter(&done, accepted);
@@ -270,7 +273,7 @@ TEST_CASE("report OutOfMemory: without memory for a wait record a hook submits n
         scheduler.WaitForCounter(&done);
     }) == Status::Ok);
     CHECK(accepted < kTasks);
-    CHECK(ran == 2 * kTasks + accepted);
+    CHECK(ran == 4 * kTasks + accepted);
     CHECK(runner.log.CountOf(ReportCode::OutOfMemory) == kTasks - accepted);
     CHECK(runner.log.Count() == kTasks - accepted);
     CHECK(test::Names(runner.log.First(ReportCode::OutOfMemory).what, "a hook cannot wait"));

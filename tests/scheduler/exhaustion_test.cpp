@@ -82,7 +82,13 @@ TEST_CASE("memory hooks: memory without the alignment that weft asked for counts
         size_t from;
         uint32_t shifted = 0, released = 0;
     };
-    for (size_t from = 32; from <= 16384; from *= 2) {
+    // up to the largest alignment that weft asks for
+#ifdef WEFT_NEXT
+    constexpr size_t kMost = 64;
+#else
+    constexpr size_t kMost = 16384;
+#endif
+    for (size_t from = 32; from <= kMost; from *= 2) {
         Shifted host{from};
         SchedulerOptions options = test::Options(1);
         options.memory.allocate = Shifted::Allocate;
@@ -135,7 +141,9 @@ TEST_CASE("memory hooks: AttachThread without memory gives a status, and works a
             runner.scheduler.DetachThread();
         }).join();
         runner.scheduler.Stop();
+#ifndef WEFT_NEXT  // there it allocates nothing
         CHECK(failures > 2);
+#endif
         CHECK(failures < 1000);
         CHECK(marks.Wrong() == 0);
         CHECK(memory.OutstandingBytes() == 0);
@@ -300,7 +308,7 @@ TEST_CASE("report OutOfMemory: posting without memory is fatal", "[exhaustion]")
     const bool pinned = GENERATE(false, true);
     const bool single = GENERATE(false, true);
     const test::ChildResult child = test::RunInChild([=] {
-        test::Batch batch(64 * 30 + 2, [](TaskScheduler &, uint32_t) {});
+        test::Batch batch(30, [](TaskScheduler &, uint32_t) {});
         TaskOptions options;
         if (pinned) options.worker = 0;
         TaskScheduler scheduler(test::Options(1));
@@ -308,9 +316,9 @@ TEST_CASE("report OutOfMemory: posting without memory is fatal", "[exhaustion]")
         Busy busy;
         if (!busy.Begin(scheduler)) _exit(2);
         const test::FailingAllocation failing(0);
-        // One block more than the first segment has.
-        if (!single) scheduler.AddTasks(batch.Count(), batch.Tasks(), nullptr, options);
-        for (uint32_t i = 0; i < 65; ++i) scheduler.AddTask(batch[i], nullptr, options);
+        // More blocks than the first segments have.
+        for (uint32_t i = 0; i < 1000; ++i)
+            scheduler.AddTasks(single ? 1 : batch.Count(), batch.Tasks(), nullptr, options);
         _exit(3);
     });
     INFO(child.output);

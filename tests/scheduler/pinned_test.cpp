@@ -495,12 +495,13 @@ TEST_CASE("RunPinnedTasks: a pinned task that yields lets the caller continue",
 
 namespace {
 
-// A task that waits for `gate` holds the only small fiber. Then an attached thread pumps. So `body`
+// Tasks that wait for `gate` hold all small fibers. Then an attached thread pumps. So `body`
 // runs on the attached thread's own stack.
 void RunInPlace(Counter &gate, test::Runner &runner, std::function<void(TaskScheduler &)> body) {
     TaskScheduler &scheduler = runner.scheduler;
-    Counter held(1), done(1);
-    test::Batch holder(1, [&](TaskScheduler &running, uint32_t) {
+    const uint32_t fibers = test::FibersForSmall(test::Options(1, 1, 1));
+    Counter held(fibers), done(1);
+    test::Batch holder(fibers, [&](TaskScheduler &running, uint32_t) {
         running.DecrementCounter(&held);
         running.WaitForCounter(&gate);
     });
@@ -509,7 +510,7 @@ void RunInPlace(Counter &gate, test::Runner &runner, std::function<void(TaskSche
         running.DecrementCounter(&done);
     });
     REQUIRE(scheduler.Start() == Status::Ok);
-    scheduler.AddTask(holder[0]);
+    scheduler.AddTasks(fibers, holder.Tasks());
     scheduler.WaitForCounter(&held);
     REQUIRE(scheduler.AttachThread() == Status::Ok);
     TaskOptions here;

@@ -14,6 +14,7 @@
 #include "support/threads.h"
 #include "support/trace_log.h"
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -208,15 +209,20 @@ TEST_CASE("trace: Ready names the waiter and comes before Resume", "[trace]") {
     CheckReady(trace.Events(), 1);
 }
 
-// One worker and one small fiber. The task on it waits, and a task that it does not wait for is the
+// One worker and one free fiber. The task on it waits, and a task that it does not wait for is the
 // newest one. So the worker has no fiber for a task, and hands one to the fiber that waits.
 TEST_CASE("trace: a fiber that is handed a task was made ready", "[trace]") {
     test::TraceLog trace;
     SchedulerOptions options = test::Options(1, 1, 1);
     trace.AttachTo(options, kAllKinds);
     test::Runner runner(options);
+    // with classes, the main task does not have a small fiber
+    const uint32_t held = std::max(test::FibersForSmall(options), 2u) - 2;
     uint32_t onFiber = ~0u;
     test::Marks other(1);
+    Counter gate(1), holders;
+    test::Batch holds(std::max(held, 1u),
+                      [&](TaskScheduler &inside, uint32_t) { inside.WaitForCounter(&gate); });
     test::Batch child(1, [&](TaskScheduler &, uint32_t) {
         for (const test::LoggedEvent &logged : trace.Events(TraceKind::TaskBegin))
             onFiber = logged.event.fiber;
@@ -230,10 +236,14 @@ TEST_CASE("trace: a fiber that is handed a task was made ready", "[trace]") {
     });
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         Counter parents;
+        scheduler.AddTasks(held, holds.Tasks(), &holders);
+        for (uint32_t i = 0; i < 2 * held; ++i) scheduler.Yield();
         scheduler.AddTasks(1, parent.Tasks(), &parents);
         scheduler.Yield();
         scheduler.WaitForCounter(&parents);
         scheduler.WaitForCounter(&others);
+        scheduler.DecrementCounter(&gate);
+        scheduler.WaitForCounter(&holders);
     }) == Status::Ok);
     uint32_t resumed = 0;
     for (const test::LoggedEvent &logged : trace.Events(TraceKind::Resume))

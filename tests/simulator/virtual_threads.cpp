@@ -445,7 +445,10 @@ void Thread::Join() noexcept {
 uint32_t UsableCpus() noexcept { return 2; }
 uint32_t ThreadHint() noexcept { return s_state.current; }
 void YieldThread() noexcept { Pause(); }
-void NapThread() noexcept { Pause(); }
+void NapThread() noexcept {
+    Parker nobody;
+    nobody.ParkUntil(Now() + 50'000);
+}
 
 void Panic(const char *invariant) noexcept { Fail(invariant); }
 

@@ -24,6 +24,11 @@ weft::SchedulerOptions Options(uint32_t workers, uint32_t smallFibers = 128,
                                weft::IdlePolicy idle = weft::IdlePolicy::Balanced);
 weft::SchedulerOptions Options(const GridPoint &point);
 
+/// The number of fibers in the pool: so many tasks can wait at once, Large ones among them.
+uint32_t FibersOf(const weft::SchedulerOptions &options);
+/// So many Small tasks can wait at once.
+uint32_t FibersForSmall(const weft::SchedulerOptions &options);
+
 /// 1, 2, 3 and 8 workers, pools of 2+1, 3+2 and 128+32 fibers, all idle policies.
 std::vector<GridPoint> Grid();
 /// The same without the small pools.

@@ -93,7 +93,7 @@ TEST_CASE("Tracy: zones stay on the fiber of their task over waits, yields and s
         CHECK(log.zones["parent"] == 3 * 10);
         CHECK(log.zones["leaf"] == 3 * 10 * 30);
         CHECK(log.frames == 3);
-        CHECK(log.fibers.size() <= point.smallFibers + point.largeFibers);
+        CHECK(log.fibers.size() <= test::FibersOf(test::Options(point)));
     }
 }
 
@@ -200,11 +200,13 @@ TEST_CASE("Tracy: attached threads and external threads keep their own zones", "
 }
 
 TEST_CASE("Tracy: a task on an attached thread's own stack is a zone of the thread", "[tracy]") {
-    test::Runner runner(Traced(test::Options(1, 1, 1)));
+    const SchedulerOptions options = test::Options(1, 1, 1);
+    const uint32_t fibers = test::FibersForSmall(options);
+    test::Runner runner(Traced(options));
     TaskScheduler &scheduler = runner.scheduler;
-    Counter gate(1), held(1);
+    Counter gate(1), held(fibers);
     std::atomic<uint32_t> wrong{0};
-    test::Batch holder(1, [&](TaskScheduler &inside, uint32_t) {  // of the only small fiber
+    test::Batch holder(fibers, [&](TaskScheduler &inside, uint32_t) {  // of all small fibers
         const Zone zone(wrong);
         inside.DecrementCounter(&held);
         inside.WaitForCounter(&gate);
@@ -216,7 +218,7 @@ TEST_CASE("Tracy: a task on an attached thread's own stack is a zone of the thre
         wrong.fetch_add(Differs("pinned") + (test::TracyFiber() != "-"));
     });
     REQUIRE(scheduler.Start() == Status::Ok);
-    scheduler.AddTask(holder[0], nullptr, test::Named("holder"));
+    scheduler.AddTasks(fibers, holder.Tasks(), nullptr, test::Named("holder"));
     scheduler.WaitForCounter(&held);
     REQUIRE(scheduler.AttachThread() == Status::Ok);
     TaskOptions here = test::Named("pinned");

@@ -204,7 +204,7 @@ Status TaskScheduler::AttachThread() noexcept {
 void TaskScheduler::DetachThread() noexcept {
     Worker *worker = WorkerOf(*this);
     if (worker == nullptr && IsRefusedHere(*this, "DetachThread")) return;
-    if (worker == nullptr || !worker->current->IsThreadStack()) {
+    if (worker == nullptr || !worker->current->IsHost()) {
         ReportCannotDetach(*this);
     } else if (MayWait(worker, "DetachThread")) {
         Detach(*worker);

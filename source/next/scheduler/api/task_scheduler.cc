@@ -39,8 +39,7 @@ void TaskScheduler::AddChildTasks(uint32_t count, const Task *tasks,
     if (count == 0) return;
     Worker *worker = CallingWorker(*this, "AddChildTasks");
     if (worker == nullptr) return;
-    // a pinned task may run on top of a thread's own stack
-    if (worker->current->IsThreadStack() && worker->current->inlined == nullptr) {
+    if (worker->current->IsHost()) {
         ReportMistake(worker->scheduler->options, ReportCode::NotAWorker,
                       "Call it from a task, or call AddTasks.",
                       "AddChildTasks was called outside of tasks");

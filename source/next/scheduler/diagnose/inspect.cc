@@ -25,6 +25,15 @@ void Add(WorkerStatistics &sum, const Worker &worker) noexcept {
     sum.wakes += worker.figures.wakes.load(kRelaxed);
 }
 
+// All fibers have stacks of the large size.
+void CountFibers(const Scheduler &scheduler, Statistics &statistics) noexcept {
+    statistics.largeFibers = statistics.largeFibersInUse = scheduler.fiberCount;
+    for (uint32_t i = 0; i < scheduler.fiberCount; ++i) {
+        if (IsFree(scheduler, i) && statistics.largeFibersInUse != 0) --statistics.largeFibersInUse;
+        statistics.largeFibersTouched += scheduler.fibers[i].isPrepared.load(kRelaxed) ? 1 : 0;
+    }
+}
+
 void AddStackUse(const StackUse &use, void *statistics) noexcept {
     Statistics &to = *static_cast<Statistics *>(statistics);
     size_t &most = use.stack == StackClass::Small ? to.smallStackUsed : to.largeStackUsed;
@@ -43,6 +52,7 @@ Statistics GetStatistics(TaskScheduler &taskScheduler) noexcept {
     statistics.pendingTasks = PendingTasks(*scheduler);
     statistics.workers = scheduler->workerCount;
     statistics.attachedThreads = scheduler->attached.Value();
+    CountFibers(*scheduler, statistics);
     if (const StackMeter *const meter = scheduler->options.stackMeter)
         meter->ForEach(AddStackUse, &statistics);
     return statistics;

@@ -67,6 +67,11 @@ bool StartWatchdog(Scheduler &scheduler) noexcept {
     Watchdog &watchdog = scheduler.watchdog;
     watchdog.isRunning =
         watchdog.thread.Start(WatchdogThread, &scheduler, scheduler.options.threadStackBytes);
+    if (!watchdog.isRunning)
+        ReportMistake(scheduler.options, ReportCode::BadOption,
+                      "Lower these options, or raise the limits of the process.",
+                      "the scheduler cannot start: the system refuses the thread of the watchdog "
+                      "(SchedulerOptions::watchdogMilliseconds, threadStackBytes)");
     return watchdog.isRunning;
 }
 

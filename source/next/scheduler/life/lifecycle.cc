@@ -47,7 +47,8 @@ Status ReportNoStacks(const SchedulerOptions &options, Status status, uint32_t c
 
 Status ReportNoQueues(const SchedulerOptions &options) noexcept {
     ReportMistake(options, ReportCode::OutOfMemory,
-                  "Lower these options, or give the process more memory.",
+                  "Lower these options, or give the process more memory. MemoryHooks::allocate, if "
+                  "it is set, must return memory with the alignment that it is asked for.",
                   "the scheduler cannot start: there is no memory for the queues of %u workers and "
                   "%u fibers (SchedulerOptions::workers, smallFibers, largeFibers)",
                   EffectiveWorkers(options), options.smallFibers + options.largeFibers);
@@ -121,6 +122,7 @@ bool AcquireWorkers(Scheduler &scheduler) noexcept {
         worker.taskScheduler = scheduler.taskScheduler;
         worker.home = scheduler.forkMark.Place();
         worker.index = i;
+        if (scheduler.options.migrateAfterWait) worker.submitBits = kMigrates;
         worker.thief.random = i * 2654435761u + 1;
         for (uint32_t levels = LevelsOf(SlotsInUse(scheduler)); levels != 0; levels &= levels - 1) {
             if (!worker.queue[LowestBit(levels)].Acquire(FirstEntries(scheduler), 0,

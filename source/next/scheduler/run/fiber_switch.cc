@@ -18,7 +18,7 @@ Fiber *AcquireFiber(Worker &worker) noexcept {
         [&](uint32_t i) -> FreeFibers::Slot & { return scheduler.workers[i].spareFiber; });
     if (index == FreeFibers::kNone) return nullptr;
     Fiber &fiber = scheduler.fibers[index];
-    if (!fiber.isPrepared) fiber.Prepare(FiberMain);
+    if (!fiber.isPrepared.load(kRelaxed)) fiber.Prepare(FiberMain);
     return &fiber;
 }
 

@@ -73,10 +73,12 @@ public:
     void Prepare(FiberContext *(*entry)(void *arg)) noexcept {
         const size_t shift = index % 16 * (kColourBytes / 16);
         context.Create(m_bottom, m_bytes - shift, entry, this);
-        isPrepared = true;
+        isPrepared.store(true, kRelaxed);
     }
     /// Returns true for a thread's own stack, which has no known bottom.
     bool IsThreadStack() const noexcept { return m_bottom == nullptr; }
+    /// Returns true while the host's code runs on it, and no task on top of that.
+    bool IsHost() const noexcept { return IsThreadStack() && inlined == nullptr; }
     /// Returns the lowest byte of the stack; null for a thread's own stack.
     char *Bottom() const noexcept { return m_bottom; }
     /// Returns true if a task has room below the calling frame. The caller must run on this fiber.
@@ -88,7 +90,8 @@ public:
     }
 
     uint32_t index = kAnyWorker;
-    bool isPrepared = false;
+    // Of the pool: it has been used. relaxed: others read it for statistics.
+    std::atomic<bool> isPrepared{false};
     bool begins = false;  // it was taken from the pool without work, and looks for some
     // The worker that runs the fiber. The code that switches to the fiber sets it. Code on the
     // fiber reads it again after everything that may switch.

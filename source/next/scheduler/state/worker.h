@@ -110,6 +110,7 @@ struct Figures {
 /// Bits of Worker::submitBits.
 inline constexpr uint8_t kMustNotSubmit = 1;  // a hook runs that must not submit tasks
 inline constexpr uint8_t kWatched = 2;        // the run is traced, or has an order
+inline constexpr uint8_t kMigrates = 4;       // SchedulerOptions::migrateAfterWait
 
 /// What a worker does while it runs nothing. The checks for stalls read it (diagnose/stall.cc).
 /// Written by the owner.
@@ -151,10 +152,10 @@ struct alignas(kLineBytes) Worker {
     OwnWait *ownWaits = nullptr;  // the waits with OwnTasks on this worker, the latest one first
     uint32_t holds = 0;           // levels whose own deque may hold entries
     NodeQueue pinned[kPriorities];
-    uint64_t floatingPoint = 0;  // the thread's control words, with which tasks begin
-    bool leaves = false;         // without work it leaves its thread, see life/life.h
-    uint8_t submitBits = 0;      // kMustNotSubmit, kWatched; 0: AddTask needs no more checks
-    bool inHook = false;         // a hook or onReport runs: it must not wait
+    uint64_t floatingPoint = 0;            // the thread's control words, with which tasks begin
+    bool leaves = false;                   // without work it leaves its thread, see life/life.h
+    uint8_t submitBits = 0;                // see above; 0: AddTask needs no more checks
+    bool inHook = false;                   // a hook or onReport runs: it must not wait
     const NoSuspend *noSuspend = nullptr;  // the innermost scope of the running task, or null
     void *outerSlot = nullptr;             // what env::ThreadSlot() was before
     // Runs no tasks: the thread's own stack; of an attached thread, its reserve stack.

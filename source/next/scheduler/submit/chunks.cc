@@ -21,6 +21,18 @@ Chunk *TakeFrom(Pool &pool, uint32_t user) noexcept {
 // In Chunk::index.
 constexpr uint32_t kIsSingle = 1u << 31, kIsLarge = 1u << 30;
 
+Chunk *TakeChunk(Scheduler &scheduler, const Worker *worker, uint32_t tasks) noexcept {
+    const uint32_t user = CacheOf(worker);
+    Chunk *chunk = nullptr;
+    if (tasks == 1 && (chunk = TakeFrom(scheduler.singles, user)) != nullptr)
+        chunk->index |= kIsSingle;
+    else if (tasks <= kChunkTasks)
+        chunk = TakeFrom(scheduler.chunks, user);
+    else if ((chunk = TakeFrom(scheduler.largeChunks, user)) != nullptr)
+        chunk->index |= kIsLarge;
+    return chunk;
+}
+
 }  // namespace
 
 // Of many tasks each worker gets some chunks. A worker that runs a chunk shares it when others are
@@ -31,21 +43,6 @@ uint32_t ChunkSize(const Scheduler &scheduler, uint32_t count) noexcept {
     const uint32_t parts = workers <= 1 ? 1 : 8 * workers;
     const uint32_t most = count > scheduler.options.pendingTasks ? kLargeChunkTasks : kChunkTasks;
     return std::clamp(count / parts + 1, 1u, most);
-}
-
-Chunk &TakeChunk(Scheduler &scheduler, const Worker *worker, uint32_t tasks) noexcept {
-    const uint32_t user = CacheOf(worker);
-    Chunk *chunk = nullptr;
-    if (tasks == 1 && (chunk = TakeFrom(scheduler.singles, user)) != nullptr)
-        chunk->index |= kIsSingle;
-    else if (tasks <= kChunkTasks)
-        chunk = TakeFrom(scheduler.chunks, user);
-    else if ((chunk = TakeFrom(scheduler.largeChunks, user)) != nullptr)
-        chunk->index |= kIsLarge;
-    if (WEFT_UNLIKELY(chunk == nullptr)) OutOfMemory(scheduler, tasks);
-    chunk->isPinned = chunk->isOld = chunk->numbers.areTraced = false;
-    chunk->begin = chunk->end = chunk->settled = 0;
-    return *chunk;
 }
 
 void GiveChunk(Scheduler &scheduler, const Worker *worker, Chunk &chunk) noexcept {
@@ -59,8 +56,12 @@ void GiveChunk(Scheduler &scheduler, const Worker *worker, Chunk &chunk) noexcep
 }
 
 Chunk &FillChunk(Scheduler &scheduler, const Worker *worker, uint32_t count, const Task *tasks,
-                 const TasksOf &of, Level level) noexcept {
-    Chunk &chunk = TakeChunk(scheduler, worker, count);
+                 const TasksOf &of, Level level, uint32_t all) noexcept {
+    Chunk *const taken = TakeChunk(scheduler, worker, count);
+    if (WEFT_UNLIKELY(taken == nullptr)) OutOfMemory(scheduler, all);
+    Chunk &chunk = *taken;
+    chunk.isPinned = chunk.isOld = chunk.numbers.areTraced = false;
+    chunk.begin = chunk.settled = 0;
     chunk.level = level;
     chunk.of = of;
     chunk.end = static_cast<uint8_t>(count);

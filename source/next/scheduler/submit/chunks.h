@@ -8,16 +8,13 @@ namespace weft::internal {
 /// Returns the number of tasks in a chunk if there are so many.
 uint32_t ChunkSize(const Scheduler &scheduler, uint32_t count) noexcept;
 
-/// Takes a chunk for up to `tasks` tasks, at most kLargeChunkTasks. It has no tasks yet. Aborts
-/// with a report if there is no memory. `worker`: the caller's, or null.
-Chunk &TakeChunk(Scheduler &scheduler, const Worker *worker, uint32_t tasks) noexcept;
-
 /// Gives the chunk back to its pool.
 void GiveChunk(Scheduler &scheduler, const Worker *worker, Chunk &chunk) noexcept;
 
-/// Takes a chunk with these tasks.
+/// Takes a chunk with these tasks, at most kChunkTasks. Aborts with a report if there is no memory.
+/// `worker`: the caller's, or null. `all`: the number of tasks of the submission, for the report.
 Chunk &FillChunk(Scheduler &scheduler, const Worker *worker, uint32_t count, const Task *tasks,
-                 const TasksOf &of, Level level) noexcept;
+                 const TasksOf &of, Level level, uint32_t all) noexcept;
 
 /// Numbers the tasks of the new chunk. `numbers`: of these tasks; those of the next chunk follow.
 void NumberChunk(Chunk &chunk, TaskNumbers &numbers) noexcept;

@@ -35,7 +35,7 @@ void EnqueueChunks(Worker &worker, uint32_t count, const Task *tasks, const Task
     const auto stage = queue.Staging();
     for (uint32_t i = 0; i < chunks; ++i) {
         const uint32_t begin = i * size, n = std::min(size, count - begin);
-        Chunk &chunk = FillChunk(*worker.scheduler, &worker, n, tasks + begin, of, level);
+        Chunk &chunk = FillChunk(*worker.scheduler, &worker, n, tasks + begin, of, level, count);
         if (WEFT_UNLIKELY(numbers.areTraced)) NumberChunk(chunk, numbers);
         stage(chunks - 1 - i, Entry::Of(chunk));
     }

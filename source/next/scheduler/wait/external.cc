@@ -186,7 +186,7 @@ void AwaitDetached(Scheduler &scheduler) noexcept {
 void WaitIdle(const WaitingCaller &caller) noexcept {
     Scheduler &scheduler = caller.scheduler;
     IdleRequest request;
-    request.isTask = caller.self != nullptr && !caller.self->IsThreadStack();
+    request.isTask = caller.self != nullptr && !caller.self->IsHost();
     scheduler.idleRequests.Push(&request);  // [order]
     // A task becomes idle itself.
     if (caller.self == nullptr) WakeOne(scheduler, nullptr, kPlainLevels);  // [re-check]

@@ -6,6 +6,7 @@
 #include "scheduler/run/run_work.h"
 #include "scheduler/submit/claim.h"
 #include "scheduler/submit/finish.h"
+#include "scheduler/submit/submit.h"
 #include "scheduler/wait/wait.h"
 
 #include <utility>
@@ -15,8 +16,6 @@ namespace weft::internal {
 namespace {
 
 Work AnyPinned(Worker &worker) noexcept {
-    Flush(worker);
-    TakeArrivals(worker);
     for (uint32_t levels = worker.filter.pinned; levels != 0; levels &= levels - 1) {
         if (const Work work = TakePinned(worker, Level::At(LowestBit(levels)))) return work;
     }
@@ -31,6 +30,8 @@ void RunOne(Fiber &self, const Work &work) noexcept {
         to->start = work;
         to->begins = false;
     }
+    // Of a chunk only one task begins, as if tasks took long.
+    worker.fair.budget = worker.fair.period = 1;
     if (to == nullptr) return RunOnTop(self, work);
     Fiber *const outer = std::exchange(worker.comesNext, &self);
     NoteFilter(worker);
@@ -41,15 +42,23 @@ void RunOne(Fiber &self, const Work &work) noexcept {
 
 }  // namespace
 
+// What is pinned meanwhile has to wait for the next call. So a task that yields lets the caller go
+// on. The attached thread's own fiber may be among the work, and go on with the host's code. Bind:
+// the thread does not detach before the caller has continued.
 uint32_t RunPinned(Worker &worker, uint32_t max) noexcept {
     Fiber &self = *worker.current;
+    const bool binds = self.pinnedTo == kAnyWorker;
+    if (binds) Bind(*worker.scheduler, &worker, worker, 1);
     ReleaseClaims(worker);
+    Flush(worker);
+    TakeArrivals(worker);
     uint32_t ran = 0;
     for (; ran != max; ++ran) {
         const Work work = AnyPinned(*self.worker);
         if (!work) break;
         RunOne(self, work);
     }
+    if (binds) Unbind(*self.worker->scheduler, self.worker, *self.worker, 1);
     if (self.IsThreadStack()) AnswerBeforeHost(*self.worker);
     return ran;
 }

@@ -283,6 +283,23 @@ private:
     const uint32_t m_limit;
 };
 
+// With SchedulerOptions::migrateAfterWait: the task goes on elsewhere, unless it is bound to this
+// worker. Others may be busy, or may not run it: it tries for ten milliseconds. It does not yield:
+// then tasks would begin that hold more and more fibers.
+WEFT_NOINLINE void Migrate(Fiber &self, const Worker &before) noexcept {
+    constexpr uint32_t kMostPauses = 1024;  // so that a trace does not fill up with yields
+    Scheduler &scheduler = *before.scheduler;
+    const uint64_t end = env::Now() + 10'000'000;
+    const bool mayMove = self.pinnedTo == kAnyWorker && before.comesNext == nullptr &&
+                         scheduler.workerCount + scheduler.attached.Value() >= 2;
+    for (uint32_t pauses = 1; mayMove && self.worker == &before && env::Now() < end;
+         pauses = std::min(2 * pauses, kMostPauses)) {
+        for (uint32_t i = 1; i < pauses; ++i) env::Pause();
+        Emit(scheduler, self.worker, TraceKind::Yield);
+        Suspend(self, Destination::ToBack);
+    }
+}
+
 }  // namespace
 
 void BeginWait(Fiber &self, const WaitFor &what) noexcept {
@@ -333,6 +350,11 @@ static WEFT_NOINLINE bool WaitSpecially(Worker &worker, const WaitFor &what) noe
     if (WEFT_UNLIKELY(what.meanwhile == Meanwhile::Nothing) && !worker.leaves &&
         worker.scheduler->order == nullptr)
         return BlockThread(worker, what);
+    if (what.meanwhile == Meanwhile::AnyTask && what.resume == ResumeOn::AnyWorker) {
+        const bool isReached = WaitHere(self, what);
+        Migrate(self, worker);
+        return isReached;
+    }
     const uint32_t pinnedTo = std::exchange(self.pinnedTo, worker.index);
     if (pinnedTo == kAnyWorker) Bind(*worker.scheduler, &worker, worker, 1);
     bool reached;
@@ -347,7 +369,8 @@ static WEFT_NOINLINE bool WaitSpecially(Worker &worker, const WaitFor &what) noe
 }
 
 bool Wait(Worker &worker, const WaitFor &what) noexcept {
-    const bool isUsual = what.meanwhile == Meanwhile::AnyTask && what.resume == ResumeOn::AnyWorker;
+    const bool isUsual = what.meanwhile == Meanwhile::AnyTask &&
+                         what.resume == ResumeOn::AnyWorker && (worker.submitBits & kMigrates) == 0;
     return WEFT_LIKELY(isUsual) ? WaitHere(*worker.current, what) : WaitSpecially(worker, what);
 }
 
