@@ -36,7 +36,6 @@ return function(testProgram, letAllocationsFail, simulated)
     testProgram("unit_tests", table.join({ "tests/support/*.cpp", "bench/trace/*.cpp",
                                           "tests/trace/checked_timeline.cpp", "tests/trace/json.cpp",
                                           "tests/trace/protobuf.cpp", "tests/trace/written_recording.cpp" }, listed()))
-        defines { "WEFT_NEXT=1" }
         removefiles { "tests/support/*_test*.cpp", "tests/support/*_windows.cpp", "bench/trace/main.cpp",
                       "bench/trace/export_html.cpp" }
         includedirs { "bench" }

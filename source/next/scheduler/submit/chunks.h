@@ -11,8 +11,9 @@ uint32_t ChunkSize(const Scheduler &scheduler, uint32_t count) noexcept;
 /// Gives the chunk back to its pool.
 void GiveChunk(Scheduler &scheduler, const Worker *worker, Chunk &chunk) noexcept;
 
-/// Takes a chunk with these tasks, at most kChunkTasks. Aborts with a report if there is no memory.
-/// `worker`: the caller's, or null. `all`: the number of tasks of the submission, for the report.
+/// Takes a chunk with these tasks, at most kLargeChunkTasks. Aborts with a report if there is no
+/// memory. `worker`: the caller's, or null. `all`: the number of tasks of the submission, for the
+/// report.
 Chunk &FillChunk(Scheduler &scheduler, const Worker *worker, uint32_t count, const Task *tasks,
                  const TasksOf &of, Level level, uint32_t all) noexcept;
 
