@@ -123,7 +123,7 @@ void ReportPoolEmpty(Scheduler &scheduler) noexcept {
 }
 
 // Returns true if each worker that polls has ended a look that began in this round, and has found
-// nothing. acquire: see Poll in run/idle_loop.cc.
+// nothing. acquire: see Rest::Answer.
 bool HaveAnswered(const Scheduler &scheduler, uint32_t round) noexcept {
     return Sum(scheduler, [&](const Worker &worker) {
                return worker.rest.kind.load(kSeqCst) == Rest::kLooks
@@ -137,7 +137,7 @@ bool HaveAnswered(const Scheduler &scheduler, uint32_t round) noexcept {
 bool EndRounds(Scheduler &scheduler, StallWatch &watch) noexcept {
     constexpr uint32_t kRounds = 3;
     StallWatch::Seen &seen = watch.seen;
-    // relaxed: under the lock. release: see Poll in run/idle_loop.cc.
+    // relaxed: under the lock. release: see Rest::Answer.
     const auto begin = [&] { watch.round.store(watch.round.load(kRelaxed) + 1, kRelease); };
     if (watch.roundsLeft == 0) {
         seen = {scheduler.timers.Next(), Refused(scheduler), AnyDeadline(scheduler),

@@ -10,7 +10,6 @@ namespace weft::internal {
 
 namespace {
 
-constexpr uint32_t kFairPicks = 256;     // picks until a fair one
 constexpr uint64_t kFairShare = 5;       // a fair pick is followed by so many times its duration
 constexpr uint64_t kMostFairPicks = 50;  // in a millisecond: each may cost 0.5 us
 constexpr uint64_t kLevelShare = 8;      // a level gets one part in so many
@@ -54,16 +53,10 @@ Work PickLate(Worker &worker) noexcept {
     return {};
 }
 
-// A fair pick is due.
-bool IsDue(const Fairness &fair) noexcept {
-    return fair.isAsked || fair.lookedAt >= fair.fairAt ||
-           (fair.picks >= kFairPicks && fair.lookedAt >= fair.fairAfter);
-}
-
 }  // namespace
 
 bool OwesPick(Worker &worker) noexcept {
-    return IsDue(worker.fair) || LatestLevel(worker) != kLevels;
+    return worker.fair.IsDue() || LatestLevel(worker) != kLevels;
 }
 
 void StartClock(Worker &worker) noexcept {
@@ -114,7 +107,7 @@ Work PickFair(Worker &worker) noexcept {
     fair.budget = 1;  // look at the clock after this one
     fair.isOne = true;
     if (const Work late = PickLate(worker)) return late;
-    if (!IsDue(fair)) return {};
+    if (!fair.IsDue()) return {};
     fair.isAsked = false;
     fair.wasFair = true;
     const bool othersFirst = ++fair.turn % kOthersTurn == 0;

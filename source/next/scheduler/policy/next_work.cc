@@ -18,7 +18,7 @@ namespace {
 Work Found(Worker &worker, const Work &work) noexcept {
     HandOver &handOver = worker.handOver;
     if (WEFT_UNLIKELY(handOver.isQuiet)) {
-        if (work.entry.TheKind() == Entry::Fiber && &work.entry.TheFiber() == handOver.last)
+        if (handOver.Is(work.entry))
             handOver.isQuiet = false;
         else
             EndQuiet(worker);
@@ -37,7 +37,7 @@ Work TakeNext(Worker &worker) noexcept {
 Work TakeUsual(Worker &worker, Level level) noexcept {
     if (WEFT_UNLIKELY(worker.filter.isSpecial)) {
         if (const Work work = TakePinned(worker, level)) return work;
-        if ((worker.filter.may & level.Bit()) == 0) return {};
+        if (!worker.filter.May(level)) return {};
     }
     if (const Work work = TakeOwn(worker, level)) return work;
     if (const Work work = Steal(worker, level)) return work;

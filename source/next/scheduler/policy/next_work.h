@@ -29,9 +29,8 @@ WEFT_FORCEINLINE Fiber *NextReady(Worker &worker) noexcept {
                        highest != handOver.level.Bit();
     if (WEFT_UNLIKELY(calls)) return nullptr;
     Entry entry;
-    const bool takes = worker.queue[handOver.level.Index()].PopIf(entry, [&](const Entry &next) {
-        return next.TheKind() == Entry::Fiber && &next.TheFiber() == handOver.last;
-    });
+    const bool takes = worker.queue[handOver.level.Index()].PopIf(
+        entry, [&](const Entry &next) { return handOver.Is(next); });
     if (!takes) return nullptr;
     handOver.last = nullptr;
     handOver.isQuiet = false;
@@ -46,8 +45,7 @@ WEFT_FORCEINLINE bool NextPlain(Worker &worker, Entry &entry) noexcept {
     if (WEFT_UNLIKELY(IsCalled(worker) || worker.handOver.last != nullptr)) return false;
     const Finished &finished = worker.finished;
     return worker.queue[worker.filter.home.Index()].PopIf(entry, [&](const Entry &next) {
-        return next.TheKind() != Entry::Fiber &&
-               (finished.tasks == 0 || next.TheCounter() == finished.counter);
+        return next.TheKind() != Entry::Fiber && finished.MayFollow(next.TheCounter());
     });
 }
 

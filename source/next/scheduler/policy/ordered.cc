@@ -69,8 +69,7 @@ public:
             const bool pinnedLast = afterYield && worker.fair.turn % 2 != 0;
             if (!pinnedLast) AddPinned(level);
             const Queue &queue = worker.queue[level.Index()];
-            if ((worker.filter.may & level.Bit()) != 0 && queue.IsAcquired())
-                Add(level, false, queue.Size());
+            if (worker.filter.May(level) && queue.IsAcquired()) Add(level, false, queue.Size());
             if (pinnedLast) AddPinned(level);
         }
     }

@@ -163,7 +163,7 @@ Work TakeBehind(Worker &worker, Level level) noexcept {
 Work TakeOldest(Worker &worker, Level level, bool othersFirst) noexcept {
     // A pinned task that yields again and again leaves each second turn to the others.
     const bool pinnedLast = worker.fair.turn % 2 == 0;
-    const bool may = (worker.filter.may & level.Bit()) != 0;
+    const bool may = worker.filter.May(level);
     if (worker.filter.isSpecial && !pinnedLast) {
         if (const Work work = TakePinned(worker, level)) return work;
     }

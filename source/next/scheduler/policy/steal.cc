@@ -11,19 +11,6 @@ namespace {
 
 constexpr uint64_t kMostMore = 7;  // so many entries at most come with the first one
 
-// If stolen work lasts less than about 4 us, the worker does not steal again for up to 32 us.
-// Looking at the deques of others costs them cache misses.
-void NoteLoot(Worker &worker, uint64_t now) noexcept {
-    Thief &thief = worker.thief;
-    const uint64_t millisecond = worker.scheduler->tuning.millisecond;
-    const uint64_t busy = now - (thief.stoleAt + thief.rest);
-    thief.rest = busy < millisecond / 250
-                     ? std::min(2 * thief.rest + millisecond / 1000, millisecond / 32)
-                     : 0;
-    thief.stoleAt = now;
-    thief.isPatient = true;
-}
-
 // Takes an eighth of the other entries to the own deque.
 void TakeMore(Worker &worker, uint32_t victim, Level level) noexcept {
     WorkStealingDeque<Entry> &queue = worker.scheduler->workers[victim].queue[level.Index()];
@@ -44,11 +31,7 @@ void TakeMore(Worker &worker, uint32_t victim, Level level) noexcept {
 
 uint32_t FirstVictim(Worker &worker, uint32_t slots) noexcept {
     Thief &thief = worker.thief;
-    const uint32_t hint = worker.wokenBy.load(kRelaxed);
-    if (hint != 0) {
-        worker.wokenBy.store(0, kRelaxed);
-        return hint - 1;
-    }
+    if (const uint32_t hint = WakeHints::Take(worker.woken.by); hint != 0) return hint - 1;
     thief.random = thief.random * 1664525 + 1013904223;  // Knuth, "The Art of Computer Programming"
     return (thief.random >> 16) % slots;
 }
@@ -63,7 +46,7 @@ Work Steal(Worker &worker, Level level, bool isFair) noexcept {
     if (slots <= 1) return {};
     Thief &thief = worker.thief;
     const uint64_t now = env::Ticks();
-    if (now - thief.stoleAt < thief.rest) return {};  // false if the ticks have begun anew
+    if (thief.Rests(now)) return {};
     const bool isPatient = thief.isPatient;
     Work work{{}, level, false};
     uint32_t victim = isFair ? ++thief.round % slots : FirstVictim(worker, slots);
@@ -84,8 +67,8 @@ Work Steal(Worker &worker, Level level, bool isFair) noexcept {
             PushEntry(worker, level, work.entry);
             return {};
         }
-        NoteLoot(worker, now);
-        AddTo(worker.figures.steals, 1, kRelaxed);
+        thief.NoteLoot(now, scheduler.tuning.millisecond);
+        worker.figures.Count(&Figures::steals);
         if (IsTraced(scheduler)) NoteVictim(work.entry, victim);
         TakeMore(worker, victim, level);
         thief.left = static_cast<uint32_t>(std::min<uint64_t>(queue.Size(), ~0u));

@@ -84,7 +84,7 @@ void FinishSwitch(Worker &worker) noexcept {
 void Suspend(Fiber &self, Destination destination) noexcept {
     Worker &worker = *self.worker;
     ReleaseClaims(worker);
-    AddTo(worker.figures.suspensions, 1, kRelaxed);
+    worker.figures.Count(&Figures::suspensions);
     if (worker.fair.budget != 0) --worker.fair.budget;
     if (Fiber *const ready = NextReady(worker)) return SwitchTo(self, *ready, destination);
     const Work work = NextWork(worker);

@@ -33,7 +33,7 @@ void GetUp(Worker &worker) noexcept {
 // once more (k2). All four are seq_cst, so one of them sees the other.
 void ParkInTime(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
-    AddTo(worker.figures.sleeps, 1, kRelaxed);
+    worker.figures.Count(&Figures::sleeps);
     const uint64_t looksAt = WatchForStall(scheduler);
     // It looks again for what its waits with OwnTasks want (policy/own_tasks.h).
     if (WEFT_UNLIKELY(worker.ownWaits != nullptr)) {
@@ -70,15 +70,9 @@ void Sleep(Worker &worker) noexcept {
     Emit(scheduler, &worker, TraceKind::Unpark);
 }
 
-// The worker has found nothing that it can run, and does not sleep. Answers the current round of
-// the check for stalls (diagnose/stall.cc), and starts such a check when `at` has passed (ticks).
-// release: the thread that reads the answer sees this search. acquire: the next search sees what
-// was done before the round.
+// The worker polls. Starts a check for a stall when `at` has passed (ticks).
 void Poll(Worker &worker, uint64_t &at) noexcept {
-    Rest &rest = worker.rest;
-    rest.answered.store(rest.heard, kRelease);
-    rest.heard = worker.scheduler->stall.round.load(kAcquire);
-    rest.kind.store(Rest::kLooks, kRelease);
+    worker.rest.Answer(worker.scheduler->stall.round);
     if (env::Ticks() < at) return;
     at = env::Ticks() + worker.scheduler->tuning.millisecond;
     WatchForStall(*worker.scheduler);
@@ -149,8 +143,7 @@ bool FindWork(Worker &worker, Work &work) noexcept {
             continue;
         }
         Sleep(worker);
-        passes = worker.passes.load(kRelaxed);
-        worker.passes.store(0, kRelaxed);
+        passes = WakeHints::Take(worker.woken.passes);
         searches = MaySearch(worker);
         since = env::Ticks();
         pauses = 1;

@@ -9,6 +9,7 @@
 #include "scheduler/state/level.h"
 #include "scheduler/state/work.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace weft {
@@ -35,6 +36,9 @@ enum class Destination : uint8_t {
 struct Finished {
     Counter *counter = nullptr;
     uint32_t tasks = 0;
+
+    /// Returns true if a task of this counter may run before these are counted off.
+    bool MayFollow(const Counter *next) const noexcept { return tasks == 0 || next == counter; }
 };
 
 /// The fiber that this worker has made ready last. While `isQuiet`, nobody was woken for it,
@@ -43,6 +47,10 @@ struct HandOver {
     const Fiber *last = nullptr;  // the latest one that this worker has made ready; compared only
     bool isQuiet = false;         // nobody was woken for it
     Level level;
+
+    bool Is(const Entry &entry) const noexcept {
+        return entry.TheKind() == Entry::Fiber && &entry.TheFiber() == last;
+    }
 };
 
 /// What the worker may run. Masks of levels.
@@ -57,6 +65,8 @@ struct Filter {
     bool isSpecial = false;        // it needs the slow path: see NoteFilter
     // Number of waits that limit it to the priorities with numbers below the index.
     uint32_t limits[kPriorities] = {};
+
+    bool May(Level level) const noexcept { return (may & level.Bit()) != 0; }
 };
 
 /// A wait with OwnTasks (policy/own_tasks.h).
@@ -89,6 +99,12 @@ struct Fairness {
     uint64_t fairAfter = 0;       // before that none is allowed
     uint64_t countAt = 0;         // then the counters of finished tasks are lowered
     uint64_t late[kLevels] = {};  // since when the level is owed a share of the time
+
+    /// Returns true if a fair pick is due, as of the last look.
+    bool IsDue() const noexcept {
+        constexpr uint32_t kFairPicks = 256;  // picks until a fair one
+        return isAsked || lookedAt >= fairAt || (picks >= kFairPicks && lookedAt >= fairAfter);
+    }
 };
 
 /// When the worker looks for work of others, and where (policy/steal.cc). Times are in ticks.
@@ -99,12 +115,39 @@ struct Thief {
     uint64_t rest = 0;      // it leaves others alone for so long after `stoleAt`
     bool isPatient = true;  // it leaves lone fibers to their workers once
     uint32_t left = 0;      // entries that the latest victim had left
+
+    /// Returns false if the ticks have begun anew.
+    bool Rests(uint64_t now) const noexcept { return now - stoleAt < rest; }
+    /// If stolen work lasts less than about 4 us, the worker does not steal again for up to 32 us.
+    /// Looking at the deques of others costs them cache misses.
+    void NoteLoot(uint64_t now, uint64_t millisecond) noexcept {
+        const bool wasShort = now - (stoleAt + rest) < millisecond / 250;
+        rest = wasShort ? std::min(2 * rest + millisecond / 1000, millisecond / 32) : 0;
+        stoleAt = now;
+        isPatient = true;
+    }
 };
 
 /// Numbers for weft/inspect.h. The owner writes them, others read them. relaxed: they are only
 /// shown.
 struct Figures {
     env::Atomic<uint64_t> inlineRuns{0}, suspensions{0}, steals{0}, sleeps{0}, wakes{0};
+
+    void Count(env::Atomic<uint64_t> Figures::*one) noexcept {
+        (this->*one).store((this->*one).load(kRelaxed) + 1, kRelaxed);
+    }
+};
+
+/// Hints for a worker that was woken. relaxed.
+struct WakeHints {
+    env::Atomic<uint32_t> by{0};      // the index of its waker, plus one
+    env::Atomic<uint32_t> passes{0};  // for how many entries it is to wake others
+
+    static uint32_t Take(env::Atomic<uint32_t> &hint) noexcept {
+        const uint32_t value = hint.load(kRelaxed);
+        if (value != 0) hint.store(0, kRelaxed);
+        return value;
+    }
 };
 
 /// Bits of Worker::submitBits.
@@ -128,6 +171,15 @@ struct Rest {
     uint32_t heard = 0;                 // the number of the round when its look began
     env::Atomic<uint32_t> answered{0};  // the same, of the latest look that has ended
     env::Atomic<uint64_t> refused{0};   // pieces of work for which it had no fiber
+
+    /// The worker has found nothing that it can run, and does not sleep. Answers the round of the
+    /// check for stalls in which its look began. release: the thread that reads the answer sees
+    /// this look. acquire: the next look sees what was done before the round.
+    void Answer(const env::Atomic<uint32_t> &round) noexcept {
+        answered.store(heard, kRelease);
+        heard = round.load(kAcquire);
+        kind.store(kLooks, kRelease);
+    }
 };
 
 struct alignas(kLineBytes) Worker {
@@ -176,9 +228,7 @@ struct alignas(kLineBytes) Worker {
     // See state/groups.h. The signal lies in the inbox while `isSignalled`.
     env::Atomic<bool> isSignalled{false};
     Node signal{Node::Kind::Signal};
-    // Hints for a worker that was woken, relaxed: the index of its waker, plus one; and for how
-    // many entries it is to wake others.
-    env::Atomic<uint32_t> wokenBy{0}, passes{0};
+    WakeHints woken;
     env::Atomic<uint32_t> spareFiber{~0u};  // a free fiber, see state/fibers.h
     env::Parker parker;
     WorkStealingDeque<Entry> queue[kLevels];

@@ -15,10 +15,10 @@ constexpr uint32_t kMostWakes = 3;  // by one worker at once
 // `passes`: for how many more entries the woken worker wakes others once it has work.
 void Unpark(Scheduler &scheduler, Worker *by, uint32_t index, uint32_t passes = 0) noexcept {
     Worker &worker = scheduler.workers[index];
-    if (by != nullptr) AddTo(by->figures.wakes, 1, kRelaxed);
+    if (by != nullptr) by->figures.Count(&Figures::wakes);
     Emit(scheduler, by, TraceKind::Wake, nullptr, 0, index);
-    worker.wokenBy.store(by != nullptr ? by->index + 1 : 0, kRelaxed);  // hints, both
-    worker.passes.store(passes, kRelaxed);
+    worker.woken.by.store(by != nullptr ? by->index + 1 : 0, kRelaxed);
+    worker.woken.passes.store(passes, kRelaxed);
     worker.parker.Unpark();
 }
 

@@ -102,14 +102,13 @@ bool MayRunOnTop(const Fiber &self, Level level) noexcept {
     const Filter &filter = self.worker->filter;
     if (WEFT_LIKELY(level == self.level && level == filter.home && !filter.isSpecial)) return true;
     return level.slot == self.level.slot && (filter.runs & level.Bit()) != 0 &&
-           ((filter.may & self.level.Bit()) != 0 || self.IsThreadStack()) &&
-           !WouldLeaveGroups(self, level);
+           (filter.May(self.level) || self.IsThreadStack()) && !WouldLeaveGroups(self, level);
 }
 
 // Returns true if the waiter may run tasks of its counter inline. Not if a wait forbids work of the
 // waiter's level on this worker.
 bool MayRunInline(const Fiber &self, const WaitFor &what) noexcept {
-    return (self.worker->filter.may & self.level.Bit()) != 0 || self.IsThreadStack() ||
+    return self.worker->filter.May(self.level) || self.IsThreadStack() ||
            what.meanwhile == Meanwhile::OwnTasks;
 }
 
@@ -143,7 +142,7 @@ WEFT_FORCEINLINE uint32_t RunInline(Fiber &self, InlineFrame &frame, uint32_t mo
             else
                 Ran(*self.worker, &counter, 1);
         }
-        AddTo(self.worker->figures.inlineRuns, 1, kRelaxed);
+        self.worker->figures.Count(&Figures::inlineRuns);
         if (!kPrivate && HasRunAll(*self.worker, counter)) break;
     }
     return ran;
@@ -204,7 +203,7 @@ bool SuspendUntil(Fiber &self, const WaitFor &what) noexcept {
             PutBehind(*self.worker, work);
         if (!IsReached(what.counter, what.value)) continue;
         // this worker may run what has run on top, but perhaps not the waiter
-        if ((self.worker->filter.may & self.level.Bit()) == 0 && self.pinnedTo == kAnyWorker)
+        if (!self.worker->filter.May(self.level) && self.pinnedTo == kAnyWorker)
             Suspend(self, Destination::ToReady);
         return true;
     }
@@ -398,7 +397,7 @@ void SubmitAndWait(Worker &worker, uint32_t count, const Task *tasks,
         InlineFrame frame;
         const RunsInline runs(self, frame, &counter, options.name);
         RunTask(self, tasks[0], nullptr);
-        AddTo(self.worker->figures.inlineRuns, 1, kRelaxed);
+        self.worker->figures.Count(&Figures::inlineRuns);
         ran += RunInline<true>(self, frame, count - 1, [&](Entry &entry) {
             return self.worker->queue[level.Index()].PopIf(
                 entry, [&](const Entry &next) { return next.TheCounter() == &counter; });
