@@ -22,6 +22,8 @@
 
 namespace weft {
 
+class TaskScheduler;
+
 /// Functions that provide memory. Set `allocate` and `release` together, and `reserveStacks` and
 /// `releaseStacks` together.
 ///
@@ -70,6 +72,16 @@ struct MemoryHooks {
     /// Frees the pages of one call of `reserveStacks`.
     void (*releaseStacks)(void *memory, size_t bytes, void *user) = nullptr;
 };
+
+#ifdef WEFT_NEXT  // only source/next has it
+/// Gives back memory that a scheduler has needed only for a while: the stacks of fibers that are
+/// free, grown queues that are empty, and pools.
+///
+/// Call it when the load is over. What busy workers hold stays; the call waits up to two
+/// milliseconds until workers sleep. Later calls may allocate again. Reports NotRunning.
+/// Thread-safe while the scheduler runs.
+WEFT_API void TrimMemory(TaskScheduler &scheduler) noexcept;
+#endif
 
 /// Functions that weft calls on each worker thread: those that it creates, and those that call
 /// RunWorker. They must not submit tasks.

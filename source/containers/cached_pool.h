@@ -44,6 +44,7 @@ public:
         m_users = users;
         if (users != 0) m_caches = memory.NewArray<Cache>(users);
         const uint32_t all = items != 0 ? items + users * kMaxCached : kFirstItems;
+        m_kept = all;
         return (users == 0 || m_caches != nullptr) && m_pool.Acquire(memory, all);
     }
 
@@ -75,6 +76,15 @@ public:
         if (WEFT_UNLIKELY(cache.count == kMaxCached)) cache.Spill(m_pool);
         cache.items[cache.count++] = index;
     }
+
+    /// Gives what lies in a user's cache back to the pool. Nobody may use the cache meanwhile.
+    void Empty(uint32_t user) noexcept {
+        typename Pool::Returns returns(m_pool);
+        for (Cache &cache = m_caches[user]; cache.count != 0;)
+            returns.Add(cache.items[--cache.count]);
+    }
+    /// See SegmentPool. So much as Acquire has made stays.
+    void Trim() noexcept { m_pool.Trim(m_kept); }
 
     /// Gives back several objects of one user. Those for which its cache has no room go to the
     /// pool, up to 64 with one exchange.
@@ -118,6 +128,7 @@ private:
     Pool m_pool;
     Cache *m_caches = nullptr;
     uint32_t m_users = 0;
+    uint32_t m_kept = 0;  // objects
     Memory m_memory;
 };
 

@@ -111,6 +111,36 @@ public:
         }
     }
 
+    /// Frees the segments behind the first `kept` objects of which no object is in use. Meanwhile
+    /// threads that find no unused object wait. Not for a pool of which anyone calls At for objects
+    /// that may not be in use.
+    void Trim(uint32_t kept) noexcept {
+        for (Backoff backoff; m_growing.exchange(1, kAcquire) != 0; backoff.Next()) {
+        }
+        // Takes all unused objects. acquire: as in TakeSome. The other CAS results are only read.
+        uint64_t head = m_head.load(kRelaxed);
+        while (!m_head.compare_exchange_strong(head, (head | kTopMask) + 1, kAcquire, kRelaxed)) {
+        }
+        // relaxed, to the end: this thread owns the objects. Returns publishes those that stay.
+        const auto below = [&](uint32_t top) { return Below(top - 1).load(kRelaxed); };
+        uint32_t unused[kSegments] = {};
+        for (uint32_t top = TopOf(head); top != 0; top = below(top)) ++unused[SegmentOf(top - 1)];
+        for (uint32_t i = 0; i < kSegments; ++i) {
+            // the links stay: another thread may be in Follow
+            if (FirstOf(i) >= kept && unused[i] == SizeOf(i))
+                m_memory.DeleteArray(m_segments[i].items.exchange(nullptr, kRelaxed), SizeOf(i));
+        }
+        {
+            Returns rest(*this);
+            for (uint32_t top = TopOf(head); top != 0;) {
+                const uint32_t index = top - 1;
+                top = below(top);
+                if (m_segments[SegmentOf(index)].items.load(kRelaxed) != nullptr) rest.Add(index);
+            }
+        }
+        m_growing.store(0, kRelease);
+    }
+
     /// Gives back an object that was taken.
     void GiveBack(uint32_t index) noexcept { PushChain(index, index); }
 
@@ -198,15 +228,19 @@ private:
 
     // Only one thread at a time may call this.
     bool AddSegment() noexcept {
-        const uint32_t first = m_itemCount.load(kRelaxed);
-        if (first == kMaxItems) return false;
-        const uint32_t segment = SegmentOf(first);
-        const uint32_t size = SizeOf(segment);
+        const uint32_t count = m_itemCount.load(kRelaxed);
+        uint32_t segment = 0;  // the first one without objects
+        while (segment < kSegments && m_segments[segment].items.load(kRelaxed) != nullptr)
+            ++segment;
+        if (segment == kSegments) return false;
+        const uint32_t first = FirstOf(segment), size = SizeOf(segment);
         T *items = m_memory.NewArray<T>(size);
-        auto *below = m_memory.NewArray<env::Atomic<uint32_t>>(size);
+        auto *below = m_segments[segment].below.load(kRelaxed);  // after Trim the links are there
+        const bool isNew = below == nullptr;
+        if (isNew) below = m_memory.NewArray<env::Atomic<uint32_t>>(size);
         if (items == nullptr || below == nullptr) {
             m_memory.DeleteArray(items, size);
-            m_memory.DeleteArray(below, size);
+            if (isNew) m_memory.DeleteArray(below, size);
             return false;
         }
         // relaxed: published by PushChain
@@ -214,7 +248,8 @@ private:
         // relaxed, both: published by the store of m_itemCount, and by PushChain
         m_segments[segment].items.store(items, kRelaxed);
         m_segments[segment].below.store(below, kRelaxed);
-        m_itemCount.store(first + size, kRelease);  // release: pairs with Has
+        // release: pairs with Has
+        if (first == count) m_itemCount.store(first + size, kRelease);
         PushChain(first, first + size - 1);
         return true;
     }

@@ -69,6 +69,18 @@ public:
         m_ring.store(nullptr, kRelaxed);
     }
 
+    /// If the deque is empty, frees the rings to which it has grown. Call it in the owner's place
+    /// while no thief is in a call. A thief that comes then finds nothing, and reads no ring.
+    void Trim() noexcept {
+        Ring *ring = m_ring.load(kRelaxed);
+        if (ring == nullptr || Size() != 0) return;
+        while (Ring *const older = ring->older) {
+            Ring::Destroy(m_memory, ring);
+            ring = older;
+        }
+        m_ring.store(ring, kRelease);  // as in Grow
+    }
+
     bool IsAcquired() const noexcept { return m_ring.load(kRelaxed) != nullptr; }
 
     // ---- owner ----

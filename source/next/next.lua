@@ -32,6 +32,7 @@ return function(testProgram, letAllocationsFail, simulated)
 
     project "weft"
         replaceScheduler()
+        defines { "WEFT_NEXT=1" }
 
     testProgram("unit_tests", table.join({ "tests/support/*.cpp", "bench/trace/*.cpp",
                                           "tests/trace/checked_timeline.cpp", "tests/trace/json.cpp",

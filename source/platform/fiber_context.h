@@ -26,6 +26,10 @@ public:
     /// has ended then, and must be created again before it is used again.
     void Create(char *bottom, size_t bytes, FiberContext *(*entry)(void *arg), void *arg) noexcept;
 
+    /// Returns the lowest byte of the stack that the context needs while it is left. Null before
+    /// Create, and while it runs.
+    char *LowestByte() const noexcept { return static_cast<char *>(m_handle); }
+
     /// Frees the resources of the checkers. Call it from another context.
     void Destroy() noexcept;
 

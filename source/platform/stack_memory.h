@@ -62,4 +62,8 @@ private:
 /// one if the system does not tell. Both must lie in one stack.
 char *FirstTouched(char *begin, char *end) noexcept;
 
+/// Gives the memory of all whole pages in [begin, end) back to the system. Both must lie in one
+/// stack. What they hold is lost. Does nothing if the system cannot do that.
+void ForgetPages(char *begin, char *end) noexcept;
+
 }  // namespace weft::internal

@@ -113,6 +113,13 @@ char *FirstTouched(char *begin, char *end) noexcept {
     return end;
 }
 
+void ForgetPages(char *begin, char *end) noexcept {
+    static const uintptr_t pageBytes = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+    begin += (pageBytes - reinterpret_cast<uintptr_t>(begin) % pageBytes) % pageBytes;
+    end -= reinterpret_cast<uintptr_t>(end) % pageBytes;
+    if (begin < end) madvise(begin, static_cast<size_t>(end - begin), MADV_DONTNEED);
+}
+
 void StackMemory::Release() noexcept {
     if (m_base == nullptr) return;
     RemoveLeakRoot(m_base, m_bytes);

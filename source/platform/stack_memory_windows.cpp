@@ -57,6 +57,8 @@ Status StackMemory::Acquire(size_t count, size_t stackBytes, const MemoryHooks *
 
 char *FirstTouched(char *begin, char *) noexcept { return begin; }
 
+void ForgetPages(char *, char *) noexcept {}
+
 void StackMemory::Release() noexcept {
     if (m_base == nullptr) return;
     if (m_hooks == nullptr) {

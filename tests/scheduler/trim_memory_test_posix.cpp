@@ -1,5 +1,5 @@
-// TrimMemory gives back memory that a scheduler needed only for a while. The call does not exist
-// yet: the tests compile without it, and fail.
+// TrimMemory gives back memory that a scheduler needed only for a while. Only source/next has the
+// call. Without it the tests compile, and fail.
 #include "weft/hooks.h"
 
 #include "support/pages.h"
@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -15,6 +16,12 @@
 #include <sys/mman.h>
 
 using namespace weft;
+
+#ifdef WEFT_NEXT
+#define PROMISED
+#else
+#define PROMISED "[next][!shouldfail]"
+#endif
 
 namespace {
 
@@ -32,6 +39,11 @@ auto Trim(Scheduler &scheduler, long) -> decltype(TrimMemory(scheduler), true) {
 template <class Scheduler>
 bool Trim(Scheduler &, ...) {
     return false;
+}
+
+bool TrimUntil(TaskScheduler &scheduler, const std::function<bool()> &done) {
+    if (!Trim(scheduler, 0)) return false;
+    return done() || test::SpinUntil([&] { return Trim(scheduler, 0) && done(); });
 }
 
 // A host that knows how much memory weft has from it, and how many pages of the stacks are in use.
@@ -88,9 +100,10 @@ void UseStack() {
 
 }  // namespace
 
-TEST_CASE("TrimMemory: the stacks of free fibers are given back", "[memory][next][!shouldfail]") {
+TEST_CASE("TrimMemory: the stacks of free fibers are given back", "[memory]" PROMISED) {
     constexpr uint32_t kWaiters = 100;
     SchedulerOptions options = test::Options(2);
+    options.stallMilliseconds = 60000;
     CountingHost host(options);
     test::Runner runner(options);
     REQUIRE(runner.scheduler.Start() == Status::Ok);
@@ -107,8 +120,8 @@ TEST_CASE("TrimMemory: the stacks of free fibers are given back", "[memory][next
     runner.scheduler.WaitForCounter(&counter);
     const size_t before = host.StackPages();
     CHECK(before >= kWaiters * (kDeep / test::PageBytes()));
-    CHECK(Trim(runner.scheduler, 0));
-    CHECK(host.StackPages() <= before / 2);
+    // A worker that is not asleep yet keeps what it holds.
+    CHECK(TrimUntil(runner.scheduler, [&] { return host.StackPages() <= before / 2; }));
     runner.scheduler.AddTasks(kWaiters, waits.Tasks(), &counter);
     runner.scheduler.WaitForCounter(&counter);
     CHECK(waiting.load() == 2 * kWaiters);
@@ -116,7 +129,7 @@ TEST_CASE("TrimMemory: the stacks of free fibers are given back", "[memory][next
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("TrimMemory: queues that have grown are given back", "[memory][next][!shouldfail]") {
+TEST_CASE("TrimMemory: queues that have grown are given back", "[memory]" PROMISED) {
     constexpr uint32_t kBurst = 100000;
     SchedulerOptions options = test::Options(1);
     CountingHost host(options);
@@ -139,8 +152,8 @@ TEST_CASE("TrimMemory: queues that have grown are given back", "[memory][next][!
     runner.scheduler.WaitForCounter(&counter);
     const size_t most = host.Bytes();
     CHECK(most >= before + kBurst * sizeof(Task));
-    CHECK(Trim(runner.scheduler, 0));
-    CHECK(host.Bytes() <= before + (most - before) / 2);
+    CHECK(
+        TrimUntil(runner.scheduler, [&] { return host.Bytes() <= before + (most - before) / 2; }));
     runner.scheduler.AddTasks(kBurst, burst.Tasks(), &counter);
     runner.scheduler.WaitForCounter(&counter);
     CHECK(ran.load() == 2 * kBurst);

@@ -39,6 +39,8 @@ Status StackMemory::Acquire(size_t count, size_t stackBytes, const MemoryHooks *
 
 char *FirstTouched(char *begin, char *) noexcept { return begin; }
 
+void ForgetPages(char *, char *) noexcept {}
+
 void StackMemory::Release() noexcept {
     if (m_base != nullptr) s_free[{m_bytes, m_stackBytes}].push_back(m_base);
     m_base = nullptr;

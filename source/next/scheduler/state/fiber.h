@@ -5,6 +5,7 @@
 #include "core/timers.h"
 #include "platform/compiler.h"
 #include "platform/fiber_context.h"
+#include "platform/stack_memory.h"
 #include "scheduler/state/held_locks.h"
 #include "scheduler/state/work.h"
 
@@ -74,6 +75,10 @@ public:
         const size_t shift = index % 16 * (kColourBytes / 16);
         context.Create(m_bottom, m_bytes - shift, entry, this);
         isPrepared.store(true, kRelaxed);
+    }
+    /// Gives back the memory of the stack that the fiber does not need while it is left.
+    void TrimStack() const noexcept {
+        if (context.LowestByte() != nullptr) ForgetPages(m_bottom, context.LowestByte());
     }
     /// Returns true for a thread's own stack, which has no known bottom.
     bool IsThreadStack() const noexcept { return m_bottom == nullptr; }

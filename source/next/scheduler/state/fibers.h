@@ -37,6 +37,10 @@ public:
         const uint32_t before = slot.exchange(fiber, kAcqRel);
         if (before != kNone) m_free.Set(before);
     }
+    /// Takes this fiber if it is free and in no slot. GiveBack: frees it again. seq_cst, both.
+    bool TakeAt(uint32_t fiber) noexcept { return m_free.Clear(fiber); }
+    void GiveBack(uint32_t fiber) noexcept { m_free.Set(fiber); }
+
     /// Returns true if a fiber seems to be free. seq_cst.
     template <class SlotOf>
     bool Any(uint32_t workers, SlotOf slotOf) const noexcept {

@@ -177,6 +177,7 @@ struct Scheduler {
     env::Atomic<uint32_t> scopes{0};    // numbers for waits with OwnTasks
     env::Atomic<uint32_t> reported{0};  // the codes that ReportOnce has reported, as bits
     StallWatch stall;
+    SpinLock trims;  // of TrimMemory
     LateEnd lateEnd;
     Watchdog watchdog;
     bool handlesFaults = false;  // the handler for reportStackOverflow is installed

@@ -205,6 +205,7 @@ struct alignas(kLineBytes) Worker {
     uint32_t holds = 0;           // levels whose own deque may hold entries
     NodeQueue pinned[kPriorities];
     uint64_t floatingPoint = 0;            // the thread's control words, with which tasks begin
+    bool isHeld = false;                   // TrimMemory stands for the owner (api/trim_memory.cc)
     bool leaves = false;                   // without work it leaves its thread, see life/life.h
     uint8_t submitBits = 0;                // see above; 0: AddTask needs no more checks
     bool inHook = false;                   // a hook or onReport runs: it must not wait

@@ -1,0 +1,91 @@
+// Implements TrimMemory (weft/hooks.h).
+//
+// Deques and the caches of pools belong to their workers. So the call takes workers that sleep, as
+// if to wake them, and stands for them until it does wake them. It stands for the caller's worker,
+// too. Rings are freed only if it holds all workers, and no other thread is attached: then no thief
+// is in a call that it has begun while a deque had items.
+#include "platform/backoff.h"
+#include "scheduler/api/internal_api.h"
+#include "scheduler/submit/wake.h"
+#include "weft/hooks.h"
+
+namespace weft {
+
+using namespace internal;
+
+namespace {
+
+constexpr uint64_t kLongestWait = 2'000'000;  // ns
+
+// Takes the worker if it has looked for work for the last time before its sleep. TakeAt: of several
+// threads one gets the sleeper, and sees what it did before. seq_cst: that thread sees the latest
+// state of Rest as well.
+bool TakeAsleep(Scheduler &scheduler, Worker &worker) noexcept {
+    if (!scheduler.idle.TakeAt(worker.index)) return false;
+    if (worker.rest.kind.load(kSeqCst) == Rest::kSleeps) return true;
+    worker.parker.Unpark();
+    return false;
+}
+
+// Holds as many workers as it can. Returns true if no other thread may be in a call that steals.
+bool HoldWorkers(Scheduler &scheduler, const Worker *caller) noexcept {
+    const uint64_t end = env::Now() + kLongestWait;
+    bool all;
+    Backoff backoff;
+    do {
+        all = true;
+        for (uint32_t i = 0; i < scheduler.Slots(); ++i) {
+            Worker &worker = scheduler.workers[i];
+            worker.isHeld = worker.isHeld || &worker == caller || TakeAsleep(scheduler, worker);
+            all = all && (worker.isHeld || scheduler.IsAttachedSlot(i));
+        }
+        if (!all) backoff.Next();
+    } while (!all && env::Now() < end);
+    const bool isAttached = caller != nullptr && scheduler.IsAttachedSlot(caller->index);
+    return all && scheduler.attached.Value() == (isAttached ? 1u : 0u);
+}
+
+void LetGo(const Scheduler &scheduler, const Worker *caller) noexcept {
+    for (uint32_t i = 0; i < scheduler.Slots(); ++i) {
+        Worker &worker = scheduler.workers[i];
+        if (!worker.isHeld) continue;
+        worker.isHeld = false;
+        if (&worker != caller) worker.parker.Unpark();
+    }
+}
+
+// Calls trim(pool) for the pools of which nobody uses objects that may be unused.
+template <class TrimIt>
+void ForPools(Scheduler &scheduler, TrimIt trim) noexcept {
+    trim(scheduler.singles);
+    trim(scheduler.chunks);
+    trim(scheduler.closures);
+}
+
+}  // namespace
+
+void TrimMemory(TaskScheduler &taskScheduler) noexcept {
+    const Caller caller(taskScheduler, "TrimMemory");
+    Scheduler *const running = caller.Running();
+    if (running == nullptr) return;
+    Scheduler &scheduler = *running;
+    const SpinLock::Held held(scheduler.trims);
+    const bool noThief = HoldWorkers(scheduler, caller.TheWorker());
+    for (uint32_t i = 0; i < scheduler.Slots(); ++i) {
+        Worker &worker = scheduler.workers[i];
+        if (!worker.isHeld) continue;
+        ForPools(scheduler, [&](auto &pool) { pool.Empty(i); });
+        for (WorkStealingDeque<Entry> &queue : worker.queue) {
+            if (noThief) queue.Trim();
+        }
+    }
+    LetGo(scheduler, caller.TheWorker());
+    ForPools(scheduler, [](auto &pool) { pool.Trim(); });
+    for (uint32_t i = 0; i < scheduler.fiberCount; ++i) {
+        if (!scheduler.free.TakeAt(i)) continue;
+        scheduler.fibers[i].TrimStack();
+        scheduler.free.GiveBack(i);
+    }
+}
+
+}  // namespace weft
