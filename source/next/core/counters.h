@@ -181,6 +181,7 @@ public:
     }
 
 private:
+    friend struct DebugLayout;
     // Takes the first record off a list. Returns its owner.
     uint32_t NextOwner(uint32_t &list, uint32_t user) noexcept {
         const uint32_t index = list - 1;

@@ -127,6 +127,7 @@ public:
     void JoinOrder() noexcept { m_state.fetch_add(0, kSeqCst); }
 
 private:
+    friend struct DebugLayout;
     // From the highest bit: choosy sleepers (bit 32 and up), plain sleepers (16), searchers (0).
     static constexpr uint64_t kSearcher = 1, kSleeper = uint64_t{1} << 16,
                               kChoosy = uint64_t{1} << 32;

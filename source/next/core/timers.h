@@ -98,6 +98,7 @@ public:
     }
 
 private:
+    friend struct DebugLayout;
     // Orders timers by deadline, then by the order of Set.
     struct Earlier {
         bool operator()(const Timer &a, const Timer &b) const noexcept {

@@ -70,6 +70,7 @@ public:
     }
 
 private:
+    friend struct DebugLayout;
     WaitRecord *m_own = nullptr;
     uint32_t m_fibers = 0;
     Spares m_spares;

@@ -17,13 +17,13 @@ namespace {
 
 constexpr uint64_t kLongestWait = 2'000'000;  // ns
 
-// Takes the worker if it has looked for work for the last time before its sleep. TakeAt: of several
-// threads one gets the sleeper, and sees what it did before. seq_cst: that thread sees the latest
-// state of Rest as well.
+// Takes the worker if it is about to park, or parked. Then it does nothing until its Unpark.
+// TakeAt: of several threads one gets the sleeper, and sees what it did before. seq_cst, as its
+// store.
 bool TakeAsleep(Scheduler &scheduler, Worker &worker) noexcept {
-    if (!scheduler.idle.TakeAt(worker.index)) return false;
-    if (worker.rest.kind.load(kSeqCst) == Rest::kSleeps) return true;
-    worker.parker.Unpark();
+    if (!worker.rest.isParked.load(kSeqCst) || !scheduler.idle.TakeAt(worker.index)) return false;
+    if (worker.rest.isParked.load(kSeqCst)) return true;
+    worker.parker.Unpark();  // it has slept again since the first look
     return false;
 }
 

@@ -34,7 +34,8 @@ void GetUp(Worker &worker) noexcept {
 void ParkInTime(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     worker.figures.Count(&Figures::sleeps);
-    const uint64_t looksAt = WatchForStall(scheduler);
+    const uint64_t looksAt = WatchForStall(scheduler);  // may call the host
+    worker.rest.isParked.store(true, kSeqCst);
     // It looks again for what its waits with OwnTasks want (policy/own_tasks.h).
     if (WEFT_UNLIKELY(worker.ownWaits != nullptr)) {
         if (!worker.parker.ParkUntil(env::Now() + 1'000'000)) GetUp(worker);
@@ -66,6 +67,7 @@ void Sleep(Worker &worker) noexcept {
     Emit(scheduler, &worker, TraceKind::Park);
     worker.rest.kind.store(Rest::kSleeps, kSeqCst);  // see diagnose/stall.cc
     ParkInTime(worker);
+    worker.rest.isParked.store(false, kRelaxed);
     worker.rest.kind.store(Rest::kNone, kRelaxed);
     Emit(scheduler, &worker, TraceKind::Unpark);
 }

@@ -119,6 +119,7 @@ public:
     FiberContext context;
 
 private:
+    friend struct DebugLayout;
     char *m_bottom = nullptr;
     char *m_roomEnd = reinterpret_cast<char *>(~uintptr_t{0});  // none on a thread's own stack
     size_t m_bytes = 0;

@@ -55,6 +55,7 @@ public:
     bool Has(uint32_t fiber) const noexcept { return fiber < m_fibers && m_free.Test(fiber); }
 
 private:
+    friend struct DebugLayout;
     static uint32_t TakeFrom(Slot &slot) noexcept {
         // relaxed: the exchange decides. acquire: pairs with Free.
         return slot.load(kRelaxed) != kNone ? slot.exchange(kNone, kAcquire) : kNone;

@@ -15,6 +15,7 @@
 #include "platform/env.h"
 #include "platform/memory.h"
 #include "platform/stack_memory.h"
+#include "scheduler/state/debug_root.h"
 #include "scheduler/state/deferred.h"
 #include "scheduler/state/fibers.h"
 #include "scheduler/state/worker.h"
@@ -185,6 +186,7 @@ struct Scheduler {
     // context continues.
     FiberContext *ending = nullptr;
     Task main{nullptr, nullptr};
+    const void *const debugRoot = DebugRootOfProcess();  // linkers keep it
 
     bool IsAttachedSlot(uint32_t index) const noexcept { return index >= workerCount; }
     /// The fibers of the pool, then one for each attached thread's own stack.

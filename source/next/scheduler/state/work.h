@@ -118,6 +118,7 @@ public:
     Entry() = default;
 
 private:
+    friend struct DebugLayout;
     Entry(uint64_t what, uint64_t arg, const TasksOf &of, Kind kind) noexcept
         : m_what(what),
           m_arg(arg),

@@ -166,6 +166,8 @@ struct Rest {
         kSleeps  // it has announced its sleep, and has found nothing afterwards
     };
     env::Atomic<Kind> kind{kAway};
+    // It is in its sleep, and does nothing before it is woken: see TrimMemory.
+    env::Atomic<bool> isParked{false};
     // It is blocked in a wait (Meanwhile::Nothing), or null.
     env::Atomic<ThreadWaiter *> blockedOn{nullptr};
     uint32_t heard = 0;                 // the number of the round when its look began
