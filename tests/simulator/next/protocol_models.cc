@@ -349,6 +349,7 @@ void RescueChains() {
         Counters *counters;
         uint32_t left;
         uint32_t *ended;
+        bool isPinned = false;
         static void Run(TaskScheduler *scheduler, void *arg) {
             Link &self = *static_cast<Link *>(arg);
             if (self.left != 0) {
@@ -356,12 +357,14 @@ void RescueChains() {
                 --next.left;
                 Counter *const counter = self.counters->New();
                 TaskOptions options;
-                if (Random(2) != 0) options.worker = 0;  // then it does not run inline at once
+                next.isPinned = Random(2) != 0;
+                if (next.isPinned) options.worker = 0;  // then it does not run inline at once
                 scheduler->AddTask({Run, &next}, counter, options);
                 if (Random(3) == 0) scheduler->Yield();
                 scheduler->WaitForCounter(counter);
                 Counters::Kill(counter);
             }
+            Check(!self.isPinned || scheduler->CurrentWorker() == 0, "a pinned task has moved");
             ++*self.ended;
         }
     };
@@ -392,6 +395,7 @@ void RescueRaces() {
     Counter *const shared = counters.New(1), *const all = counters.New();
     auto waits = [&](TaskScheduler *self) {
         self->AddTask(MakeTask(leaf), shared);
+        if (Random(3) == 0) WaitForCounterFor(*self, shared, microseconds(Random(300)));
         if (Random(3) == 0)
             self->WaitForCounter(shared, Random(2));
         else
