@@ -120,6 +120,7 @@ int main(int argc, char **argv) {
              simulator::SyncLockModels,  simulator::SyncModels,      simulator::PostModels,
 #ifdef WEFT_NEXT
              simulator::ProtocolModels,  simulator::GridModels,      simulator::StallModels,
+             simulator::EdgeModels,
 #endif
          }) {
         for (const simulator::Model &model : models()) {

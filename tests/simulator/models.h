@@ -18,6 +18,7 @@ std::vector<Model> ContainerModels();  ///< containers alone
 std::vector<Model> CounterModels();    ///< the counter alone
 #ifdef WEFT_NEXT
 std::vector<Model> ProtocolModels();  ///< between the parts of the scheduler of source/next/
+std::vector<Model> EdgeModels();      ///< of rare states of the scheduler of source/next/
 std::vector<Model> GridModels();      ///< ways to be busy, times ways in which work comes
 std::vector<Model> StallModels();     ///< which stalls are reported
 #endif
