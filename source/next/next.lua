@@ -53,6 +53,13 @@ return function(testProgram, letAllocationsFail, simulated)
             flags { "NoPCH" }
             buildoptions { "-std=c++20" }
         filter {}
+        if _OPTIONS["race-finder"] and _OPTIONS.cc == "clang" then
+            buildoptions { "-O0", "-fsanitize-ignorelist=" .. root .. "/tests/race.ignore" }
+        end
+
+    if _OPTIONS["race-finder"] and testProgram("race_finder", { "samples/race_finder/*.cpp" }, true) then
+        weft.use()
+    end
 
     testProgram("allocation_gate", { "tests/allocation/**.cpp" })
         buildoptions { first }

@@ -18,6 +18,7 @@ ClosureBlock *BlockOf(void *storage) noexcept { return static_cast<ClosureBlock 
 
 // Returns the block to the pool.
 void Free(Scheduler &scheduler, const Worker *worker, ClosureBlock *block) noexcept {
+    race::Frees(block);
     scheduler.closures.GiveBack(block->index, CacheOf(worker));
 }
 
@@ -49,6 +50,7 @@ bool SubmitClosureAfter(TaskScheduler &taskScheduler, uint32_t afterCount,
     ClosureBlock *block = &scheduler.closures.At(storage);
     block->index = storage;
     block->run = run;
+    race::Reuses(block);
     relocate(block->room, closure);
     task.arg = block->room;
     const bool isSubmitted =

@@ -187,8 +187,10 @@ TaskScheduler *TaskScheduler::Current() noexcept {
 }
 
 uint32_t TaskScheduler::CurrentWorker() const noexcept {
-    const Worker *worker = WorkerThatAsks(*this);
-    return worker != nullptr ? worker->index : kAnyWorker;
+    Worker *const worker = WorkerThatAsks(*this);
+    if (worker == nullptr) return kAnyWorker;
+    race::AsksFor(worker);
+    return worker->index;
 }
 
 uint32_t TaskScheduler::CurrentFiber() const noexcept {

@@ -96,6 +96,7 @@ Status Attach(Scheduler &scheduler, bool toStop) noexcept {
     worker.current = &fiber;
     worker.floatingPoint = FloatingPointControl();
     worker.outerSlot = env::ThreadSlot();
+    race::ThreadBegan(&worker);
     env::SetThreadSlot(&worker);
     if (scheduler.handlesFaults) worker.signalStack.Set();
     StartClock(worker);

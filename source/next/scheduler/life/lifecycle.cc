@@ -144,6 +144,8 @@ bool AcquireFibers(Scheduler &scheduler) noexcept {
         if (i >= scheduler.fiberCount) continue;  // an attached thread's own stack
         scheduler.fibers[i].SetStack(scheduler.stacks.Bottom(i), scheduler.stacks.StackBytes(),
                                      scheduler.options.smallStackBytes);
+        // so that no task comes before the tasks on a fiber because it was there first
+        if (race::kFinder) scheduler.fibers[i].Prepare(FiberMain);
     }
     return scheduler.free.Acquire(scheduler.fiberCount, scheduler.memory);
 }
@@ -346,12 +348,14 @@ Status RunScheduler(TaskScheduler &taskScheduler, const Task &main,
         worker.current = &worker.thread;
         Submit(*scheduler, &worker, 1, &task, nullptr, mainOptions);
         worker.floatingPoint = FloatingPointControl();
+        race::ThreadBegan(&worker);
         ThreadMain(worker);
         JoinThreads(*scheduler, 1);
     } else {
         status = Status::ThreadFailed;
     }
     env::SetThreadSlot(worker.outerSlot);
+    race::SawAll(scheduler);
     DeleteScheduler(*scheduler);
     return status;
 }
@@ -382,6 +386,7 @@ bool StopScheduler(TaskScheduler &taskScheduler, uint64_t withdrawsAt) noexcept 
     else
         WakeOne(scheduler, nullptr, kPlainLevels);
     JoinThreads(scheduler, 0);
+    race::SawAll(&scheduler);
     const bool isComplete = !scheduler.lateEnd.hasWithdrawn;
     DeleteScheduler(scheduler);
     return isComplete;

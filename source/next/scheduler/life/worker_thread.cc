@@ -134,6 +134,7 @@ void ThreadMain(Worker &worker) noexcept {
 
 void WorkerThread(void *arg) {
     Worker &worker = *static_cast<Worker *>(arg);
+    race::ThreadBegan(&worker);
     // not all systems pass them on to new threads
     SetFloatingPointControl(worker.scheduler->floatingPoint);
     SetUpThread(worker);
@@ -160,6 +161,7 @@ Taken TakeWorker(TaskScheduler &taskScheduler, uint32_t index) noexcept {
 
 void HostThread(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
+    race::ThreadBegan(&worker);
     const uint64_t floatingPoint = FloatingPointControl();
     worker.outerSlot = env::ThreadSlot();  // the thread may run a task of another scheduler
     SetFloatingPointControl(scheduler.floatingPoint);
@@ -178,6 +180,7 @@ void RunAbsentWorkers(Scheduler &scheduler) noexcept {
         SetFloatingPointControl(scheduler.floatingPoint);
         worker.outerSlot = outerSlot;
         worker.leaves = true;
+        race::ThreadBegan(&worker);
         Begin(worker);
     }
     while (!scheduler.stopping.load(kSeqCst)) {

@@ -1,6 +1,7 @@
 // Implements fiber_switch.h.
 #include "scheduler/run/fiber_switch.h"
 
+#include "platform/race_finder.h"
 #include "scheduler/policy/next_work.h"
 #include "scheduler/run/rescue.h"
 #include "scheduler/state/reporting.h"
@@ -29,7 +30,13 @@ void SwitchTo(Fiber &from, Fiber &to, Destination destination) noexcept {
     worker.destination = destination;
     worker.current = &to;
     to.worker = &worker;
+    const bool isPinned =
+        race::kFinder && from.pinnedTo != kAnyWorker && destination != Destination::ToPool;
+    if (isPinned) race::LeavesThread(&worker);
+    race::Leaves(&worker);
     SwitchContext(from.context, to.context);
+    race::RunsOn(from.worker);
+    if (isPinned) race::ComesToThread(from.worker);
     FinishSwitch(*from.worker);
 }
 

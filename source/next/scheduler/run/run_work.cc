@@ -28,6 +28,7 @@ void SkipTask(const Fiber &self, Task task) noexcept {
     const ClosureBlock *block = static_cast<const ClosureBlock *>(task.arg);
     if (block->run != task.function) return;
     task.function(nullptr, task.arg);
+    race::Frees(task.arg);
     closures.GiveBack(block->index, CacheOf(self.worker));
 }
 
@@ -176,7 +177,21 @@ WEFT_FORCEINLINE void RunWork(Fiber &self, const Entry &entry, Level level,
     self.name.store(of.name, kRelaxed);
     self.scope = of.scope;
     self.pinnedTo = isPinned ? worker.index : kAnyWorker;
+    if (isPinned) race::ComesToThread(&worker);
     RunIt(self, entry);
+    if (isPinned) race::LeavesThread(self.worker);
+}
+
+// For the race finder: ends the task's part of this fiber, and returns another fiber, on which the
+// next task begins. Otherwise ThreadSanitizer would take the two tasks for one thread. Returns
+// nothing if no fiber is free.
+Work EndOnFiber(Worker &worker) noexcept {
+    if (worker.fair.budget != 0) --worker.fair.budget;  // a pick, as in NextPlain
+    Flush(worker);
+    Fiber *const next = AcquireFiber(worker);
+    if (next == nullptr) return {};
+    next->begins = true;
+    return {Entry::Of(*next), next->level, false};
 }
 
 }  // namespace
@@ -198,8 +213,8 @@ FiberContext *FiberMain(void *arg) noexcept {
             if (work.entry.TheKind() == Entry::Fiber) break;
             RunWork(self, work.entry, work.level, work.isPinned);
             if (work.isPinned) Unbind(*self.worker->scheduler, self.worker, *self.worker, 1);
-            work = {};
-            for (Entry next; NextPlain(*self.worker, next);)
+            work = race::kFinder ? EndOnFiber(*self.worker) : Work();
+            for (Entry next; !race::kFinder && NextPlain(*self.worker, next);)
                 RunWork(self, next, self.worker->filter.home, false);
         }
         SwitchTo(self, work ? work.entry.TheFiber() : self.worker->thread, Destination::ToPool);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "platform/compiler.h"
+#include "platform/race_finder.h"
 #include "scheduler/state/group_of_tasks.h"
 #include "scheduler/state/reporting.h"
 #include "scheduler/state/scheduler.h"
@@ -24,6 +25,8 @@ WEFT_FORCEINLINE void CallOrSkip(const Fiber &self, TaskScheduler *scheduler, Ta
 /// Calls the function of a task, unless its group is cancelled. `group`: null if there is none.
 WEFT_FORCEINLINE void CallTask(const Fiber &self, TaskScheduler *scheduler, Task task,
                                TaskGroup *group) noexcept {
+    race::Starts(task);
+    race::RunsOn(self.worker);
 #if defined(__cpp_exceptions) || defined(_CPPUNWIND)
     try {
         CallOrSkip(self, scheduler, task, group);
@@ -33,6 +36,7 @@ WEFT_FORCEINLINE void CallTask(const Fiber &self, TaskScheduler *scheduler, Task
 #else
     CallOrSkip(self, scheduler, task, group);
 #endif
+    race::Leaves(self.worker);
 }
 
 /// Call it after each task. If the task has forked, and this is the child process, ends it: no

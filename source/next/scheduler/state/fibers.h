@@ -3,6 +3,7 @@
 
 #include "containers/atomic_bit_set.h"
 #include "platform/env.h"
+#include "platform/race_finder.h"
 
 #include <cstdint>
 
@@ -27,6 +28,7 @@ public:
     /// moment of the call. slotOf(i) returns the slot of worker i.
     template <class SlotOf>
     uint32_t Take(uint32_t worker, uint32_t workers, SlotOf slotOf) noexcept {
+        if (race::kFinder) return TakeInTurn();
         uint32_t fiber = TakeFrom(slotOf(worker));
         if (fiber == kNone) fiber = m_free.ClearAny(worker * 64);
         for (uint32_t i = 0; i < workers && fiber == kNone; ++i) fiber = TakeFrom(slotOf(i));
@@ -34,6 +36,7 @@ public:
     }
     /// Frees a fiber. release, both operations: the next owner sees what was done on it.
     void Free(uint32_t fiber, Slot &slot) noexcept {
+        if (race::kFinder) return m_free.Set(fiber);
         const uint32_t before = slot.exchange(fiber, kAcqRel);
         if (before != kNone) m_free.Set(before);
     }
@@ -56,6 +59,16 @@ public:
 
 private:
     friend struct DebugLayout;
+
+    // The race finder would find no race between two tasks that follow each other on one fiber.
+    // relaxed: it only spreads the fibers.
+    uint32_t TakeInTurn() noexcept {
+        for (uint32_t i = 0; i < m_fibers; ++i) {
+            const uint32_t fiber = m_turn.fetch_add(1, kRelaxed) % m_fibers;
+            if (m_free.Clear(fiber)) return fiber;
+        }
+        return kNone;
+    }
     static uint32_t TakeFrom(Slot &slot) noexcept {
         // relaxed: the exchange decides. acquire: pairs with Free.
         return slot.load(kRelaxed) != kNone ? slot.exchange(kNone, kAcquire) : kNone;
@@ -63,6 +76,7 @@ private:
 
     AtomicBitSet m_free;
     uint32_t m_fibers = 0;
+    env::Atomic<uint32_t> m_turn{0};
 };
 
 }  // namespace weft::internal

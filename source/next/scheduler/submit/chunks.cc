@@ -1,6 +1,7 @@
 // Implements chunks.h.
 #include "scheduler/submit/chunks.h"
 
+#include "platform/race_finder.h"
 #include "scheduler/state/reporting.h"
 
 #include <algorithm>
@@ -38,7 +39,8 @@ Chunk *TakeChunk(Scheduler &scheduler, const Worker *worker, uint32_t tasks) noe
 // Of many tasks each worker gets some chunks. A worker that runs a chunk shares it when others are
 // hungry.
 uint32_t ChunkSize(const Scheduler &scheduler, uint32_t count) noexcept {
-    if (WEFT_UNLIKELY(scheduler.order != nullptr)) return 1;  // each task may be drawn
+    // each task may be drawn
+    if (race::kFinder || WEFT_UNLIKELY(scheduler.order != nullptr)) return 1;
     const uint32_t workers = scheduler.workerCount;
     const uint32_t parts = workers <= 1 ? 1 : 8 * workers;
     const uint32_t most = count > scheduler.options.pendingTasks ? kLargeChunkTasks : kChunkTasks;
@@ -65,6 +67,7 @@ Chunk &FillChunk(Scheduler &scheduler, const Worker *worker, uint32_t count, con
     chunk.level = level;
     chunk.of = of;
     chunk.end = static_cast<uint8_t>(count);
+    const race::Unwatched unwatched;
     std::copy_n(tasks, count, chunk.Tasks());
     return chunk;
 }

@@ -1,6 +1,7 @@
 // Implements deliver.h.
 #include "scheduler/submit/deliver.h"
 
+#include "platform/race_finder.h"
 #include "scheduler/state/trace.h"
 #include "scheduler/submit/chunks.h"
 #include "scheduler/submit/wake.h"
@@ -15,7 +16,7 @@ namespace {
 // one by one.
 uint32_t SizeOf(const Scheduler &scheduler, uint32_t count, uint32_t onWorker) noexcept {
     if (onWorker == kAnyWorker) return ChunkSize(scheduler, count);
-    return scheduler.IsAttachedSlot(onWorker) ? 1 : kChunkTasks;
+    return race::kFinder || scheduler.IsAttachedSlot(onWorker) ? 1 : kChunkTasks;
 }
 
 }  // namespace
@@ -39,6 +40,8 @@ ChunkList MakeChunks(Scheduler &scheduler, const Worker *worker, uint32_t count,
 }
 
 void Deliver(Scheduler &scheduler, Worker *worker, const ChunkList &tasks) noexcept {
+    for (Node *node = tasks.newest; race::kFinder && node != nullptr; node = node->next)
+        race::Submitted(1, static_cast<Chunk *>(node)->Tasks());
     if (IsTraced(scheduler) && !tasks.newest->numbers.areTraced)
         TraceDeferred(scheduler, worker, tasks);
     if (tasks.onWorker != kAnyWorker)
@@ -53,9 +56,11 @@ void Deliver(Scheduler &scheduler, Worker *worker, const ChunkList &tasks) noexc
 void Reach(Scheduler &scheduler, Worker *worker, Deferred &deferred, uint32_t n) noexcept {
     const ChunkList tasks = deferred.tasks;  // after the subtraction the object may be gone
     const uint32_t firesAt = deferred.firesAt.load(kRelaxed), index = deferred.index;
+    race::Finishes(&deferred);
     const uint64_t before = deferred.state.fetch_sub(n, kAcqRel);
     const uint32_t had = static_cast<uint32_t>(before & Deferred::kLeft), left = had - n;
     const bool fires = had > firesAt && left <= firesAt && (before & Deferred::kWithdrawn) == 0;
+    if (fires) race::SawAll(&deferred);
     if (left == 0) {
         // only this thread refers to it now
         constexpr uint64_t kOne = uint64_t{1} << Deferred::kGenerationShift;

@@ -23,6 +23,7 @@ bool ReportRaise(Scheduler &scheduler, Counter &counter, CounterResult result) n
 namespace {
 
 // Of several records only the first one ends the wait. The last access to the wait lowers `all`.
+// LowerNow: for the race finder only the winner comes before the end of the wait.
 void ReachAny(Scheduler &scheduler, Worker *worker, uint32_t index) noexcept {
     const AnyRecord record = scheduler.anyRecords.At(index);
     scheduler.anyRecords.GiveBack(index, CacheOf(worker));
@@ -30,8 +31,8 @@ void ReachAny(Scheduler &scheduler, Worker *worker, uint32_t index) noexcept {
     uint32_t none = AnyWait::kNone;
     // release: the waiter sees what the decrement of this counter has published
     if (wait.winner.compare_exchange_strong(none, record.which, kAcqRel, kRelaxed))
-        Lower(scheduler, worker, wait.first, 1);
-    Lower(scheduler, worker, wait.all, 1);
+        LowerNow(scheduler, worker, wait.first, 1, false);
+    LowerNow(scheduler, worker, wait.all, 1, false);
 }
 
 // A task of another scheduler is told as an external thread would do it. It is a guest here, and
@@ -71,6 +72,8 @@ void Tell(Scheduler &scheduler, Worker *worker, uint32_t owner) noexcept {
 bool LowerNow(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n,
               bool picks) noexcept {
     const auto ready = [&](uint32_t owner) {
+        // a deferred task begins after everything that the counter counted
+        if (race::kFinder && (owner & kOwnerKind) == kDeferredOwner) race::SawCount(counter);
         if (WEFT_LIKELY((owner & kOwnerKind) == 0))
             MakeReady(scheduler, worker, scheduler.fibers[owner], picks);
         else

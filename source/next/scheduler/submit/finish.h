@@ -3,6 +3,7 @@
 #pragma once
 
 #include "platform/compiler.h"
+#include "platform/race_finder.h"
 #include "scheduler/state/scheduler.h"
 
 namespace weft::internal {
@@ -45,6 +46,7 @@ bool LowerNow(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n
 /// Does the same. Fast if nobody waits.
 inline bool Lower(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n,
                   bool picks = false) noexcept {
+    race::CountsOff(counter);
     return WEFT_LIKELY(scheduler.counters.LowerPlain(CounterAccess::Word(counter), n)) ||
            LowerNow(scheduler, worker, counter, n, picks);
 }
@@ -61,6 +63,7 @@ inline void Flush(Worker &worker, bool picks = false) noexcept {
 /// `n` tasks of the counter have finished. Call Flush before the worker does anything but tasks of
 /// this counter. A waiter for a value above zero has them counted off after each task.
 WEFT_FORCEINLINE void Ran(Worker &worker, Counter *counter, uint32_t n) noexcept {
+    race::Finishes(worker.scheduler);
     // release: what these tasks have submitted is counted before, see PendingTasks
     AddTo(worker.ended, n, kRelease);
     if (counter == nullptr) return;

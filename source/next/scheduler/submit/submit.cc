@@ -100,6 +100,7 @@ bool CountTasks(Scheduler &scheduler, Worker *worker, uint32_t count, Counter *c
 
 bool Submit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
             Counter *counter, const TaskOptions &options) noexcept {
+    race::Submitted(count, tasks);
     if (WEFT_LIKELY(worker != nullptr && count <= kFew && options.worker == kAnyWorker &&
                     options.taskGroup == nullptr && worker->submitBits == 0)) {  // the usual case
         if (counter != nullptr && !Raise(scheduler, worker, *counter, count)) return false;

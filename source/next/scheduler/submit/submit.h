@@ -42,6 +42,7 @@ void Unbind(Scheduler &scheduler, Worker *caller, Worker &target, uint32_t count
 WEFT_FORCEINLINE void SubmitOne(Worker &worker, const Task &task, Counter *counter,
                                 const TaskOptions &options) noexcept {
     if (counter != nullptr && !Raise(*worker.scheduler, &worker, *counter, 1)) return;
+    race::Submitted(1, &task);
     AddTo(worker.submitted, 1, kRelaxed);
     PushEntry(worker, LevelOf(*worker.scheduler, &worker, options),
               Entry::Of(task, TasksWith(&worker, counter, options)));

@@ -223,6 +223,7 @@ bool SubmitAfter(Scheduler &scheduler, Worker *worker, uint32_t afterCount,
             }
             WaitInstead(scheduler, tasks.call, submission.Self(), after[i]);
         }
+        race::SawCount(*after[i].counter);
         ++reached;
     }
     submission.End(*deferred, reached, handle);
@@ -261,6 +262,7 @@ bool SubmitAfterOrAt(Scheduler &scheduler, Worker &worker, const CounterTarget &
     const Registration result = scheduler.counters.RegisterOther(
         CounterAccess::Word(*after.counter), kDeferredOwner | deferred->index, after.value,
         priority, CacheOf(&worker));
+    if (result == Registration::Satisfied) race::SawCount(*after.counter);
     deferred->hasRecord = result != Registration::NoRecord;
     uint32_t reached = result == Registration::Waiting ? 0 : 1;
     if (deferred->hasRecord) {
@@ -279,6 +281,7 @@ bool EndAfterOrAt(Worker &worker, const CounterTarget &after, uint32_t index) no
     const bool isEarly = scheduler.counters.Remove(CounterAccess::Word(*after.counter),
                                                    kDeferredOwner | index, worker.index);
     const bool isReached = !isEarly && deferred.hasRecord;
+    if (isReached) race::SawCount(*after.counter);
     const bool isCleared = scheduler.timers.Clear(deferred.timer);
     Reach(scheduler, &worker, deferred, 1u + (isEarly ? 1 : 0) + (isCleared ? 1 : 0));
     return isReached || IsReached(*after.counter, after.value);

@@ -104,6 +104,7 @@ Ended WaitOnThread(Scheduler &scheduler, Worker *worker, OtherTask *task, const 
                      park(waiter, Timers::kNever));
     waiter.waitsFor.store(nullptr, kRelaxed);
     scheduler.threadWaiters.GiveBack(index);
+    if (isReached) race::SawCount(what.counter);
     if (result == Registration::OtherScheduler)
         ReportWrongScheduler(scheduler, "WaitForCounter", what.counter);
     if (result == Registration::NoRecord) return Ended::NoMemory;
@@ -202,6 +203,7 @@ void WaitIdle(const WaitingCaller &caller) noexcept {
     WaitFor what{request.counter};
     what.kind = WaitKind::Idle;
     caller.Wait(what);
+    race::SawAll(&scheduler);
 }
 
 void ExternalCall::Leave() noexcept {

@@ -35,7 +35,9 @@ void RunOne(Fiber &self, const Work &work) noexcept {
     if (to == nullptr) return RunOnTop(self, work);
     Fiber *const outer = std::exchange(worker.comesNext, &self);
     NoteFilter(worker);
+    race::LeavesThread(&worker);
     SwitchTo(self, *to, Destination::None);
+    race::ComesToThread(&worker);
     worker.comesNext = outer;
     NoteFilter(worker);
 }

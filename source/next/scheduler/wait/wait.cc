@@ -207,6 +207,7 @@ bool SuspendUntil(Fiber &self, const WaitFor &what) noexcept {
             Suspend(self, Destination::ToReady);
         return true;
     }
+    if (!wait.timedOut) race::SawCount(what.counter);
     wait.deadline.store(Timers::kNever, kRelaxed);
     if (WEFT_UNLIKELY(self.IsThreadStack())) AnswerBeforeHost(*self.worker);
     if (what.deadline == Timers::kNever) return true;
@@ -219,7 +220,8 @@ bool WaitHere(Fiber &self, const WaitFor &what) noexcept {
     const uint32_t below = self.worker->holds & LevelsOnTop(self) & -(self.level.Bit() << 1);
     if (WEFT_UNLIKELY(below != 0) && what.value == 0) Lend(self, what.counter, below);
     // A task that waits on this stack would keep a timed wait beyond its deadline.
-    if (what.value == 0 && what.deadline == Timers::kNever && MayRunInline(self, what)) {
+    if (!race::kFinder && what.value == 0 && what.deadline == Timers::kNever &&
+        MayRunInline(self, what)) {
         InlineFrame frame;
         const RunsInline runs(self, frame, &what.counter, self.name.load(kRelaxed));
         RunInline<false>(self, frame, ~0u,
@@ -323,12 +325,16 @@ void RunOnTop(Fiber &self, const Work &work) noexcept {
     const uint32_t pinnedTo = self.pinnedTo;
     const Priority own = self.own;
     const Level level = self.level;
-    if (work.isPinned) self.pinnedTo = self.worker->index;
+    if (work.isPinned) {
+        self.pinnedTo = self.worker->index;
+        race::ComesToThread(self.worker);
+    }
     if (WouldLeaveGroups(self, work.level)) {
         self.own = Priority::Low;
         self.level = work.level;
     }
     RunEntry(self, work.entry);
+    if (work.isPinned) race::LeavesThread(self.worker);
     Flush(*self.worker);
     self.pinnedTo = pinnedTo;
     self.own = own;
@@ -355,6 +361,7 @@ static WEFT_NOINLINE bool WaitSpecially(Worker &worker, const WaitFor &what) noe
         return isReached;
     }
     const uint32_t pinnedTo = std::exchange(self.pinnedTo, worker.index);
+    if (pinnedTo == kAnyWorker) race::ComesToThread(&worker);
     if (pinnedTo == kAnyWorker) Bind(*worker.scheduler, &worker, worker, 1);
     bool reached;
     {
@@ -380,8 +387,8 @@ void SubmitAndWait(Worker &worker, uint32_t count, const Task *tasks,
     Flush(worker);
     Counter counter;
     const Level level = LevelOf(scheduler, &worker, options);
-    if (options.worker != kAnyWorker || !MayRunOnTop(self, level) || !self.HasRoom() ||
-        worker.submitBits != 0) {
+    if (race::kFinder || options.worker != kAnyWorker || !MayRunOnTop(self, level) ||
+        !self.HasRoom() || worker.submitBits != 0) {
         if (Submit(scheduler, &worker, count, tasks, &counter, options)) Wait(worker, {counter});
         return;
     }

@@ -2,6 +2,7 @@
 // the fiber is left.
 #pragma once
 
+#include "platform/race_finder.h"
 #include "scheduler/policy/next_work.h"
 #include "scheduler/state/scheduler.h"
 
@@ -10,7 +11,10 @@ namespace weft::internal {
 /// Returns true if `counter <= value`. acquire: then the caller sees everything that the counted
 /// tasks wrote.
 inline bool IsReached(const Counter &counter, uint32_t value) noexcept {
-    return CounterWord{CounterAccess::Word(counter).load(kAcquire)}.Count() <= value;
+    const bool isReached =
+        CounterWord{CounterAccess::Word(counter).load(kAcquire)}.Count() <= value;
+    if (isReached) race::SawCount(counter);
+    return isReached;
 }
 
 /// What a wait waits for, and how.

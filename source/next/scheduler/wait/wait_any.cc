@@ -81,6 +81,7 @@ uint32_t WaitAny(const WaitingCaller &caller, uint32_t count, Counter *const *co
     if (gone != 0) Lower(scheduler, caller.TheWorker(), wait.all, gone);
     caller.Wait({wait.all, 0, Timers::kNever, ResumeOn::AnyWorker, Meanwhile::AnyTask, what.kind});
     const uint32_t winner = wait.winner.load(kAcquire);  // acquire: pairs with ReachAny
+    if (winner != AnyWait::kNone) race::SawCount(*counters[winner]);
     return winner != AnyWait::kNone ? winner : count;
 }
 
