@@ -1,5 +1,6 @@
 #include "weft/data/fiber_local.h"
 
+#include "platform/race_finder.h"
 #include "support/scheduler_run.h"
 #include "support/threads.h"
 
@@ -101,7 +102,8 @@ TEST_CASE("FiberLocal: a task keeps its value while other tasks run on its fiber
         }) == Status::Ok);
         CHECK(tree.wrong == 0);
         CHECK(left == 0);
-        if (point.workers == 1) CHECK(tree.nested > 0);  // otherwise the test shows nothing
+        // otherwise the test shows nothing
+        if (point.workers == 1 && !internal::race::kFinder) CHECK(tree.nested > 0);
         CHECK(runner.log.Text() == "");
     }
 }

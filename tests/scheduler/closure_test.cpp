@@ -321,7 +321,7 @@ TEST_CASE("closures: options and counters are honoured", "[closure]") {
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("closures: High closures run first", "[closure]") {
+TEST_CASE("closures: High closures run first", "[closure][one_worker]") {
     std::vector<int> order;
     test::Runner runner(test::Options(1));
     CHECK(runner.Run([&](TaskScheduler &scheduler) {

@@ -484,7 +484,7 @@ TEST_CASE("coroutines: one waits while its thread is attached to another schedul
 
 TEST_CASE(
     "coroutines: without memory for a wait record, one waits with its fiber and stays counted",
-    "[coroutine]") {
+    "[coroutine][one_worker]") {
     constexpr uint32_t kOthers = 70;  // there are 64 wait records at first
     test::Runner runner(test::Options(1));
     uint32_t counted = 0;
@@ -792,7 +792,8 @@ std::string LettersInOrder(uint64_t order) {
 
 }  // namespace
 
-TEST_CASE("order: coroutines run in drawn orders, the same for the same number", "[coroutine]") {
+TEST_CASE("order: coroutines run in drawn orders, the same for the same number",
+          "[coroutine][one_worker]") {
     std::set<std::string> logs;
     for (uint64_t order = 1; order <= 50; ++order) {
         const std::string log = LettersInOrder(order);

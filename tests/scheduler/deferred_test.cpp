@@ -136,7 +136,7 @@ TEST_CASE("AddTaskAt: tasks begin in the order of their times, never early", "[d
 }
 
 TEST_CASE("AddTaskAt: tasks with equal times usually begin in the order of submission",
-          "[deferred]") {
+          "[deferred][one_worker]") {
     test::Runner runner(test::Options(1, 128, 32, IdlePolicy::Sleep));
     std::vector<uint32_t> order;
     const std::vector<uint32_t> asGiven{0, 1, 2, 3, 4};

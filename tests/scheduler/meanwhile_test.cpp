@@ -153,7 +153,8 @@ TEST_CASE("Meanwhile::OwnTasks: all workers wait for tasks that wait themselves"
     CHECK(runner.log.Count() == 0);
 }
 
-TEST_CASE("Meanwhile::OwnTasks: a wait with a deadline runs its own tasks", "[meanwhile][time]") {
+TEST_CASE("Meanwhile::OwnTasks: a wait with a deadline runs its own tasks",
+          "[meanwhile][time][one_worker]") {
     test::Runner runner(test::GridPoint{1, 16, 1, IdlePolicy::Balanced});
     uint32_t ran = 0, stranger = 0;
     runner.Run([&](TaskScheduler &scheduler) {

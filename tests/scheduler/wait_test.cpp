@@ -556,7 +556,7 @@ TEST_CASE("Yield runs new tasks first", "[wait][grid]") {
     }
 }
 
-TEST_CASE("Yield: fibers that yield take turns", "[wait]") {
+TEST_CASE("Yield: fibers that yield take turns", "[wait][one_worker]") {
     test::Runner runner(test::Options(1));
     std::string turns;
     test::Batch batch(3, [&](TaskScheduler &scheduler, uint32_t i) {

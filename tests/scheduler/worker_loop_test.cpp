@@ -237,7 +237,8 @@ TEST_CASE("report OutOfSmallFibers: also while a deadline is pending", "[worker_
 // Each of three links submits leaves and then the next link. So the newest task is not one that the
 // link waits for, and soon all fibers wait. Then the waiting tasks get their leaves one by one.
 // Meanwhile the Low task stays in its lane.
-TEST_CASE("report OutOfSmallFibers: not while waiting tasks run others inline", "[worker_loop]") {
+TEST_CASE("report OutOfSmallFibers: not while waiting tasks run others inline",
+          "[worker_loop][one_worker]") {
     constexpr uint32_t kLeaves = 5000;
     SchedulerOptions options = test::Options(0, 3, 2, IdlePolicy::Sleep);
     options.stallMilliseconds = 1;
