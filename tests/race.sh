@@ -18,6 +18,9 @@ if [ "${1:-}" = --next ]; then
     shift
     core=(--core=next) next=-next
     left_out=$(sed -n '/^~model /d; s/[\\",]/\\&/g; s/^~\(.*\)/~"\1"/p' tests/next.txt | tr -d '\n')
+    # Here all tasks lie in chunks of one task. So the task that is due needs the pool whose memory
+    # the test holds back.
+    left_out+='~"deadlines do not wait for a thread that stays inside a call"'
 fi
 needs=()
 [ "${1:-}" != --full ] || needs=(clang libclang-rt-dev catch2 libpng-dev libhwloc-dev liburing-dev freedoom)

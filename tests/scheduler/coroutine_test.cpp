@@ -226,7 +226,7 @@ TEST_CASE("coroutines: a counter and its deadline at about the same time", "[cor
 }
 
 TEST_CASE("coroutines: without a wait record, a wait with a deadline goes on at once",
-          "[coroutine][report]") {
+          "[coroutine][report][one_worker]") {
     test::Runner runner(test::Options(1));
     bool isReached = true, ended = false;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {

@@ -35,7 +35,7 @@ struct Endless {
 
 }  // namespace
 
-TEST_CASE("priorities: High tasks run first, Low tasks last", "[find_work]") {
+TEST_CASE("priorities: High tasks run first, Low tasks last", "[find_work][one_worker]") {
     test::Runner runner(test::Options(1));
     std::string order;
     test::Batch items(3, [&](TaskScheduler &, uint32_t i) { order += "HNL"[i]; });
