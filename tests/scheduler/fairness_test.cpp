@@ -403,11 +403,9 @@ TEST_CASE("fair: no Low task runs between High ones", "[fair]") {
     CHECK(std::is_sorted(order.begin(), order.end()));  // High is 0
 }
 
-TEST_CASE("fair: at a yield, a ready High fiber runs before Low tasks", "[fair]") {
-    const ResumeOn resume = GENERATE(ResumeOn::AnyWorker, ResumeOn::SameWorker);
-    // Then all tasks are pinned and begin in RunPinnedTasks.
-    const bool pumps = GENERATE(false, true);
-    INFO("resume " << static_cast<int>(resume) << ", pumps " << pumps);
+// Returns true if the High fiber goes on first. `pumps`: all tasks are pinned, and begin in
+// RunPinnedTasks.
+static bool HighGoesFirst(ResumeOn resume, bool pumps) {
     std::vector<int> order;
     test::Runner runner(NothingLate(1));
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -439,7 +437,20 @@ TEST_CASE("fair: at a yield, a ready High fiber runs before Low tasks", "[fair]"
         }
     }) == Status::Ok);
     REQUIRE(order.size() == 21);
-    CHECK(order.front() == -1);
+    return order.front() == -1;
+}
+
+TEST_CASE("fair: at a yield, a ready High fiber runs before Low tasks", "[fair]") {
+    const ResumeOn resume = GENERATE(ResumeOn::AnyWorker, ResumeOn::SameWorker);
+    const bool pumps = GENERATE(false, true);
+    INFO("resume " << static_cast<int>(resume) << ", pumps " << pumps);
+#ifdef WEFT_NEXT  // If the thread has just lost its CPU, the Low tasks are owed time.
+    bool isFirst = false;
+    for (int tries = 0; !isFirst && tries < 5; ++tries) isFirst = HighGoesFirst(resume, pumps);
+    CHECK(isFirst);
+#else
+    CHECK(HighGoesFirst(resume, pumps));
+#endif
 }
 
 TEST_CASE("fair: a worker runs the tasks of a batch from the first to the last", "[fair][order]") {

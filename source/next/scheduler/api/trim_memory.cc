@@ -59,6 +59,7 @@ template <class TrimIt>
 void ForPools(Scheduler &scheduler, TrimIt trim) noexcept {
     trim(scheduler.singles);
     trim(scheduler.chunks);
+    trim(scheduler.largeChunks);
     trim(scheduler.closures);
 }
 

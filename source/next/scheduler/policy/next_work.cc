@@ -7,6 +7,7 @@
 #include "scheduler/submit/claim.h"
 #include "scheduler/submit/finish.h"
 #include "scheduler/submit/ready.h"
+#include "scheduler/submit/wake.h"
 
 #include <utility>
 
@@ -53,6 +54,17 @@ bool PumpGoesOn(const Worker &worker) noexcept {
            (worker.ownWaits == nullptr || worker.ownWaits->pump != worker.comesNext);
 }
 
+Work Pick(Worker &worker) noexcept {
+    if (WEFT_UNLIKELY(worker.ownWaits != nullptr)) return PickOwn(worker);
+    if (WEFT_UNLIKELY(worker.fair.isUrgent)) {
+        if (const Work work = PickFair(worker)) return work;
+    }
+    for (uint32_t levels = LevelsToLookAt(worker); levels != 0; levels &= levels - 1) {
+        if (const Work work = TakeUsual(worker, Level::At(LowestBit(levels)))) return work;
+    }
+    return {};
+}
+
 }  // namespace
 
 Work NextWork(Worker &worker) noexcept {
@@ -61,16 +73,12 @@ Work NextWork(Worker &worker) noexcept {
     if (WEFT_UNLIKELY(PumpGoesOn(worker))) return Found(worker, TakeNext(worker));
     if (WEFT_UNLIKELY(worker.filter.isSpecial) && IsOrdered(*worker.scheduler))
         return Found(worker, DrawNext(worker));
-    TakeArrivals(worker);
-    if (WEFT_UNLIKELY(worker.ownWaits != nullptr)) return Found(worker, PickOwn(worker));
-    if (WEFT_UNLIKELY(worker.fair.isUrgent)) {
-        if (const Work work = PickFair(worker)) return Found(worker, work);
+    for (;;) {
+        TakeArrivals(worker);
+        const Work work = Pick(worker);
+        if (WEFT_LIKELY(!IsStale(worker)) || work.isPinned) return Found(worker, work);
+        if (work) PushEntry(worker, work.level, work.entry);
     }
-    for (uint32_t levels = LevelsToLookAt(worker); levels != 0; levels &= levels - 1) {
-        if (const Work work = TakeUsual(worker, Level::At(LowestBit(levels))))
-            return Found(worker, work);
-    }
-    return Found(worker, {});
 }
 
 bool AttendNow(Worker &worker) noexcept {

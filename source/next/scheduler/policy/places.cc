@@ -124,7 +124,7 @@ void TakeArrivals(Worker &worker) noexcept {
     const uint32_t seen = scheduler.notices.Look();
     if ((seen & Notices::kTimed) != 0 && MayBeDue(scheduler)) TakeDueTimers(worker);
     if ((seen & Notices::kInjected) != 0) TakeInjected(worker);
-    if (!worker.inbox.LooksEmpty()) TakeMail(worker);  // the last: see IsSignalled
+    if (!worker.inbox.LooksEmpty() || IsStale(worker)) TakeMail(worker);  // the last: see IsStale
 }
 
 Work TakeOwn(Worker &worker, Level level) noexcept {
@@ -152,12 +152,11 @@ Work TakeBehind(Worker &worker, Level level) noexcept {
     PushList<Node> &behind = worker.scheduler->behind[level.Index()];
     Node *const oldest = behind.TakeAll();
     if (oldest == nullptr) return {};
-    const bool isSignalled = IsSignalled(worker);
-    Node *rest = isSignalled ? oldest : oldest->next;
+    Node *rest = oldest->next;
     const bool any = rest != nullptr;
     while (rest != nullptr) behind.Push(std::exchange(rest, rest->next));
     if (any) Published(*worker.scheduler, &worker, level, 1);
-    return isSignalled ? Work{} : Work{Entry::Of(*oldest), level, false};
+    return {Entry::Of(*oldest), level, false};
 }
 
 Work TakeOldest(Worker &worker, Level level, bool othersFirst) noexcept {
@@ -208,6 +207,8 @@ bool AnyWork(const Worker &worker) noexcept {
 
 void NoteFilter(Worker &worker) noexcept {
     Filter &filter = worker.filter;
+    // acquire: pairs with SignalAll. What RunsOf reads is as new as this number, or newer.
+    filter.changes = worker.scheduler->changes.load(kAcquire);
     uint32_t limit = kPriorities;
     for (uint32_t i = kPriorities; i-- > 0;) {
         if (filter.limits[i] != 0) limit = i;

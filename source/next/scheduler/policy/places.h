@@ -27,9 +27,9 @@ bool MayGoOn(const Worker &worker, Node &node) noexcept;
 
 /// Returns true if what the worker may run has changed (state/groups.h). Call it when the worker
 /// has taken something that others published. If it is true, put that back, and call TakeArrivals.
-/// relaxed: what comes after the change is published after it.
-inline bool IsSignalled(const Worker &worker) noexcept {
-    return WEFT_UNLIKELY(worker.isSignalled.load(kRelaxed));
+/// relaxed: what is submitted after the change is published after it.
+inline bool IsStale(const Worker &worker) noexcept {
+    return WEFT_UNLIKELY(worker.scheduler->changes.load(kRelaxed) != worker.filter.changes);
 }
 
 /// Takes what came from outside: due timers (fibers, deferred tasks, the end of the run), the

@@ -63,10 +63,6 @@ Work Steal(Worker &worker, Level level, bool isFair) noexcept {
             result = queue.StealIf(work.entry, wants);
         } while (result == StealResult::Lost);
         if (result != StealResult::Taken) continue;
-        if (IsSignalled(worker)) {
-            PushEntry(worker, level, work.entry);
-            return {};
-        }
         thief.NoteLoot(now, scheduler.tuning.millisecond);
         worker.figures.Count(&Figures::steals);
         if (IsTraced(scheduler)) NoteVictim(work.entry, victim);

@@ -156,7 +156,7 @@ bool FindWork(Worker &worker, Work &work) noexcept {
     if (scheduler.idle.StopSearching(isChoosy)) passes = std::max({passes, worker.thief.left, 1u});
     const bool wakes = WakePlain(scheduler, &worker, passes);
     // The worker may have been expected to keep the earliest deadline.
-    if (!wakes) KeepDeadline(scheduler, &worker, scheduler.timers.Next());
+    if (!wakes) KeepDeadline(scheduler, &worker);
     if (scheduler.options.groupCount != 0 || worker.filter.isChoosy) PassWakeUpsOn(worker);
     return true;
 }

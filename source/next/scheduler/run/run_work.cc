@@ -95,11 +95,10 @@ static WEFT_FORCEINLINE void RunTasksOf(Fiber &self, Chunk &chunk, Call call) no
     BeginChunk(*worker, chunk);
     uint32_t next = chunk.begin;  // in a register: only this function changes it
     while (next != last && !IsLong(*worker)) {
-        const uint32_t begin = next, budget = worker->fair.budget;
+        uint32_t begin = next, budget = worker->fair.budget;
         const uint32_t end = std::min(begin + std::max(budget, 1u), last);
         const Task *tasks = chunk.Tasks() + begin;
-        bool calls;
-        do {
+        for (bool calls;;) {
             const uint32_t stop = std::min(next + kTasksToLook, end);
             do {
                 const Task task = *tasks++;
@@ -114,7 +113,10 @@ static WEFT_FORCEINLINE void RunTasksOf(Fiber &self, Chunk &chunk, Call call) no
             // If the budget has changed, the tasks have counted picks.
             calls = calls || worker->fair.isUrgent || worker->fair.budget != budget ||
                     OthersStarve(*worker, chunk);
-        } while (WEFT_LIKELY(!calls) && WEFT_LIKELY(next != end));
+            if (WEFT_UNLIKELY(calls) || WEFT_UNLIKELY(next == end)) break;
+            worker->fair.budget = budget -= next - begin;  // a task may leave this loop
+            begin = next;
+        }
         CountPicks(*worker, next - begin);
         if (!GoesOn(*worker, chunk)) return;
     }
@@ -207,8 +209,7 @@ FiberContext *FiberMain(void *arg) noexcept {
             return self.worker->scheduler->ending;
         while (work || (work = NextWork(*self.worker)) || FindWork(*self.worker, work)) {
             if (std::exchange(self.begins, false)) {
-                Scheduler &scheduler = *self.worker->scheduler;
-                KeepDeadline(scheduler, self.worker, scheduler.timers.Next());
+                KeepDeadline(*self.worker->scheduler, self.worker);
             }
             if (work.entry.TheKind() == Entry::Fiber) break;
             RunWork(self, work.entry, work.level, work.isPinned);

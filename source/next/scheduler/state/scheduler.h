@@ -155,6 +155,7 @@ struct Scheduler {
     env::Atomic<uint32_t> slotsInUse{0};  // the largest number so far
     env::Atomic<uint32_t> lowGroups{0};   // see SchedulerOptions
     env::Atomic<uint32_t> activeWorkers{0};
+    env::Atomic<uint32_t> changes{0};    // of what workers may run (SignalAll)
     env::Atomic<bool> stopping{false};   // the run is over: every loop ends
     env::Atomic<bool> endWanted{false};  // the main task has returned, or Stop was called
     env::Atomic<uint64_t> closesAt{Timers::kNever};  // later calls of external threads are refused

@@ -63,6 +63,7 @@ struct Filter {
     Level home{Priority::Normal};  // of its usual tasks
     bool isChoosy = false;         // see core/idle.h
     bool isSpecial = false;        // it needs the slow path: see NoteFilter
+    uint32_t changes = 0;          // Scheduler::changes when it was computed
     // Number of waits that limit it to the priorities with numbers below the index.
     uint32_t limits[kPriorities] = {};
 

@@ -85,7 +85,8 @@ void Published(Scheduler &scheduler, Worker *by, Level level, uint32_t entries) 
 }
 
 void KeepDeadline(Scheduler &scheduler, Worker *by, uint64_t deadline) noexcept {
-    if (scheduler.timers.Next() == deadline && scheduler.keeperUntil.load(kSeqCst) > deadline)
+    const uint64_t next = scheduler.timers.Next();
+    if (next >= deadline && scheduler.keeperUntil.load(kSeqCst) > next)
         WakeOne(scheduler, by, kAnyKeeper);
 }
 
@@ -104,6 +105,7 @@ void Inject(Scheduler &scheduler, Worker *by, Node *newest, Node *oldest,
 }
 
 void SignalAll(Scheduler &scheduler, Worker *by) noexcept {
+    scheduler.changes.fetch_add(1, kRelease);  // after the change: pairs with NoteFilter
     for (uint32_t i = 0; i < scheduler.slotCount; ++i) {
         Worker &worker = scheduler.workers[i];
         // If it is set, the owner clears it before it reads what has changed (TakeMail).

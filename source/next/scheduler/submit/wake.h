@@ -25,9 +25,10 @@ void Published(Scheduler &scheduler, Worker *by, Level level, uint32_t entries) 
 /// new entries, and when a worker has found work. Returns true if it woke any.
 bool WakePlain(Scheduler &scheduler, Worker *by, uint32_t entries) noexcept;
 
-/// Call it when a deadline was set, or when its keeper has found other work. If it is the earliest
-/// one and no sleeper keeps one as early (run/idle_loop.cc), wakes a sleeper.
-void KeepDeadline(Scheduler &scheduler, Worker *by, uint64_t deadline) noexcept;
+/// Wakes a sleeper if no sleeper keeps the earliest deadline (run/idle_loop.cc). Call it when a
+/// deadline was set: then does nothing if that is not the earliest one. Or when the keeper has
+/// found work.
+void KeepDeadline(Scheduler &scheduler, Worker *by, uint64_t deadline = 0) noexcept;
 /// Sets a timer, and does what KeepDeadline does.
 void SetTimer(Scheduler &scheduler, Worker *by, Timer &timer, uint64_t deadline) noexcept;
 

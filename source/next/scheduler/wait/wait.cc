@@ -291,9 +291,12 @@ WEFT_NOINLINE void Migrate(Fiber &self, const Worker &before) noexcept {
     constexpr uint32_t kMostPauses = 1024;  // so that a trace does not fill up with yields
     Scheduler &scheduler = *before.scheduler;
     const uint64_t end = env::Now() + 10'000'000;
-    const bool mayMove = self.pinnedTo == kAnyWorker && before.comesNext == nullptr &&
-                         scheduler.workerCount + scheduler.attached.Value() >= 2;
-    for (uint32_t pauses = 1; mayMove && self.worker == &before && env::Now() < end;
+    const auto mayMove = [&] {
+        return self.worker == &before && self.pinnedTo == kAnyWorker &&
+               before.comesNext == nullptr &&
+               scheduler.workerCount + scheduler.attached.Value() >= 2;
+    };
+    for (uint32_t pauses = 1; mayMove() && env::Now() < end;
          pauses = std::min(2 * pauses, kMostPauses)) {
         for (uint32_t i = 1; i < pauses; ++i) env::Pause();
         Emit(scheduler, self.worker, TraceKind::Yield);
