@@ -77,8 +77,9 @@ struct MemoryHooks {
 /// Gives back memory that a scheduler has needed only for a while: the stacks of fibers that are
 /// free, grown queues that are empty, and pools.
 ///
-/// Call it when the load is over. What busy workers hold stays; the call waits up to two
-/// milliseconds until workers sleep. Later calls may allocate again. Reports NotRunning.
+/// Call it when the load is over. The call waits up to two milliseconds for workers to sleep.
+/// Memory of workers that are still busy stays. Meanwhile tasks may begin, and deadlines may be
+/// noticed, up to two milliseconds late. Later calls may allocate again. Reports NotRunning.
 /// Thread-safe while the scheduler runs.
 WEFT_API void TrimMemory(TaskScheduler &scheduler) noexcept;
 #endif

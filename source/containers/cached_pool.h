@@ -83,7 +83,7 @@ public:
         for (Cache &cache = m_caches[user]; cache.count != 0;)
             returns.Add(cache.items[--cache.count]);
     }
-    /// See SegmentPool. So much as Acquire has made stays.
+    /// See SegmentPool. The objects that Acquire has made stay.
     void Trim() noexcept { m_pool.Trim(m_kept); }
 
     /// Gives back several objects of one user. Those for which its cache has no room go to the

@@ -111,13 +111,13 @@ public:
         }
     }
 
-    /// Frees the segments behind the first `kept` objects of which no object is in use. Meanwhile
-    /// threads that find no unused object wait. Not for a pool of which anyone calls At for objects
-    /// that may not be in use.
+    /// Frees each segment that lies behind the first `kept` objects and has no object in use.
+    /// Threads that find no unused object wait meanwhile. Do not call it if anyone calls At for an
+    /// object that may be unused.
     void Trim(uint32_t kept) noexcept {
         for (Backoff backoff; m_growing.exchange(1, kAcquire) != 0; backoff.Next()) {
         }
-        // Takes all unused objects. acquire: as in TakeSome. The other CAS results are only read.
+        // Takes all unused objects. acquire: as in TakeSome. A CAS that fails only reads the head.
         uint64_t head = m_head.load(kRelaxed);
         while (!m_head.compare_exchange_strong(head, (head | kTopMask) + 1, kAcquire, kRelaxed)) {
         }
@@ -126,7 +126,7 @@ public:
         uint32_t unused[kSegments] = {};
         for (uint32_t top = TopOf(head); top != 0; top = below(top)) ++unused[SegmentOf(top - 1)];
         for (uint32_t i = 0; i < kSegments; ++i) {
-            // the links stay: another thread may be in Follow
+            // The links stay, because another thread may read them (Follow).
             if (FirstOf(i) >= kept && unused[i] == SizeOf(i))
                 m_memory.DeleteArray(m_segments[i].items.exchange(nullptr, kRelaxed), SizeOf(i));
         }

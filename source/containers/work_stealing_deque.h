@@ -69,8 +69,9 @@ public:
         m_ring.store(nullptr, kRelaxed);
     }
 
-    /// If the deque is empty, frees the rings to which it has grown. Call it in the owner's place
-    /// while no thief is in a call. A thief that comes then finds nothing, and reads no ring.
+    /// If the deque is empty, frees the rings to which it has grown. Only the owner may call it, or
+    /// a thread that keeps the owner from its deque. No thief may be in a call. A thief that calls
+    /// later finds nothing, and reads no ring.
     void Trim() noexcept {
         Ring *ring = m_ring.load(kRelaxed);
         if (ring == nullptr || Size() != 0) return;

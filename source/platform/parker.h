@@ -12,8 +12,8 @@ class Parker {
 public:
     /// Sleeps until there is an Unpark, and consumes it. Only the owner may call this.
     void Park() noexcept { ParkOrGiveUp(nullptr); }
-    /// The same, until `deadline` (in nanoseconds of Now(); the greatest: never) at most. Returns
-    /// false if there was no Unpark.
+    /// The same, until `deadline` at most: in nanoseconds of Now(); the greatest value means that
+    /// there is none. Returns false if there was no Unpark.
     bool ParkUntil(uint64_t deadline) noexcept {
         return ParkOrGiveUp(deadline != ~uint64_t{0} ? &deadline : nullptr);
     }

@@ -21,10 +21,11 @@
 //
 // No wake-up is lost. P publishes work (p1), then reads the state (p2). W announces (w1: its mask,
 // then the state, then its bit), then checks the place of the work (w2). All are seq_cst. If w2
-// misses the work, w2 is before p1. Then all of w1 is before p2, so P sees a sleeper, and finds its
-// bit. P wakes one for the work, unless W is plain and P sees a searcher S. Then there are two
-// cases. If S finds work, the last searcher to do so wakes the next sleeper
-// (StopSearching). If S finds none, it announces after p2, so its own last check finds P's work.
+// misses the work, w2 is before p1. Then all of w1 is before p2. So P sees a sleeper, and
+// finds W's bit unless another waker has taken it. P wakes one for the work, unless W is plain and
+// P sees a searcher S. Then there are two cases. If S finds work, the last searcher to do so wakes
+// the next sleeper (StopSearching). If S finds none, it announces after p2, so its own last check
+// finds P's work.
 //
 // A waker takes a sleeper's bit: of several, one succeeds. A worker that cancels its announcement,
 // but finds its bit cleared, knows that it was woken, and consumes the Unpark.
@@ -69,7 +70,7 @@ public:
     /// before. Check for work afterwards.
     void Announce(uint32_t worker, uint32_t levels, bool choosy) noexcept {
         m_masks[worker].levels.store(levels, kSeqCst);
-        // before the bit: a waker that takes the bit lowers the count
+        // The count comes before the bit: a waker that takes the bit lowers the count.
         m_state.fetch_add(choosy ? kChoosy : kSleeper - kSearcher, kSeqCst);
         (choosy ? m_choosy : m_plain).Set(worker);
     }

@@ -15,7 +15,7 @@ namespace weft::internal {
 struct Timer : HeapLinks {
     uint64_t deadline = 0;  // in nanoseconds of env::Now()
     uint64_t order = 0;     // equal deadlines are due in the order of Set
-    uint32_t owner = 0;     // whom it is for
+    uint32_t owner = 0;     // see kThreadOwner in scheduler/state/scheduler.h
     bool isSet = false;
 };
 

@@ -14,7 +14,8 @@
 namespace weft::internal {
 
 /// The thread that calls a public function: a worker, or an external thread inside the gate. While
-/// this object exists, the scheduler runs. TheWorker() may be another one after a wait.
+/// this object exists, the scheduler runs. After a wait the task may run on another worker than
+/// TheWorker().
 class Caller {
 public:
     WEFT_FORCEINLINE Caller(TaskScheduler &taskScheduler, const char *call) noexcept
@@ -62,12 +63,13 @@ public:
         return {*m_scheduler, nullptr, &m_external.visit};
     }
 
-    /// Raises the counter, or lowers it. Returns false after a report.
+    /// Raises the counter by `n`. Returns false after a report.
     bool Raise(Counter &counter, uint32_t n) const noexcept {
         if (m_worker != nullptr) Flush(*m_worker);
         Emit(*m_scheduler, m_worker, TraceKind::Increment, &counter, n);
         return RaiseNow(*m_scheduler, counter, n);
     }
+    /// Lowers the counter by `n`. Returns false after a report.
     bool Lower(Counter &counter, uint32_t n = 1) const noexcept {
         if (m_worker != nullptr) Flush(*m_worker);
         return internal::Lower(*m_scheduler, m_worker, counter, n);

@@ -1,9 +1,9 @@
 // Implements TrimMemory (weft/hooks.h).
 //
-// Deques and the caches of pools belong to their workers. So the call takes workers that sleep, as
-// if to wake them, and stands for them until it does wake them. It stands for the caller's worker,
-// too. Rings are freed only if it holds all workers, and no other thread is attached: then no thief
-// is in a call that it has begun while a deque had items.
+// Only a worker itself may use its deque and its caches. So the call takes sleeping workers as a
+// waker does, and wakes them when it is done. Meanwhile it may use what they own, and what the
+// caller's worker owns. It frees rings only if it holds all workers and no other thread is
+// attached. Then no thief is in the middle of a steal.
 #include "platform/backoff.h"
 #include "scheduler/api/internal_api.h"
 #include "scheduler/submit/wake.h"
@@ -54,7 +54,7 @@ void LetGo(const Scheduler &scheduler, const Worker *caller) noexcept {
     }
 }
 
-// Calls trim(pool) for the pools of which nobody uses objects that may be unused.
+// Calls trim(pool) for each pool of which no thread reads unused objects.
 template <class TrimIt>
 void ForPools(Scheduler &scheduler, TrimIt trim) noexcept {
     trim(scheduler.singles);

@@ -144,14 +144,14 @@ bool AcquireFibers(Scheduler &scheduler) noexcept {
         if (i >= scheduler.fiberCount) continue;  // an attached thread's own stack
         scheduler.fibers[i].SetStack(scheduler.stacks.Bottom(i), scheduler.stacks.StackBytes(),
                                      scheduler.options.smallStackBytes);
-        // so that no task comes before the tasks on a fiber because it was there first
+        // before any task: otherwise the race finder would order the fiber after a task
         if (race::kFinder) scheduler.fibers[i].Prepare(FiberMain);
     }
     return scheduler.free.Acquire(scheduler.fiberCount, scheduler.memory);
 }
 
 // With SchedulerOptions::pendingTasks each pool has so many objects, and one for each worker and
-// slot. Except that of large chunks: only submissions of more tasks take them.
+// slot. Large chunks are an exception: only submissions of more tasks use them.
 bool AcquirePools(Scheduler &scheduler) noexcept {
     const Memory memory = scheduler.memory;
     const uint32_t users = scheduler.slotCount, tasks = scheduler.options.pendingTasks;

@@ -11,7 +11,7 @@ namespace weft::internal {
 namespace {
 
 constexpr uint64_t kFairShare = 5;       // a fair pick is followed by so many times its duration
-constexpr uint64_t kMostFairPicks = 50;  // in a millisecond: each may cost 0.5 us
+constexpr uint64_t kMostFairPicks = 50;  // in a millisecond; one may cost 0.5 us
 constexpr uint64_t kLevelShare = 8;      // a level gets one part in so many
 constexpr uint64_t kMostOwed = 100;      // ms: a level is owed no more than this
 constexpr uint32_t kOthersTurn = 4;      // each fourth fair pick begins with others' deques

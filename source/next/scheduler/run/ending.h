@@ -17,7 +17,7 @@ bool EndRun(Scheduler &scheduler) noexcept;
 /// it after it has announced its sleep. Returns true if a call was answered.
 bool AnswerIdleRequests(Scheduler &scheduler, Worker *worker) noexcept;
 
-/// The same before a worker goes on with the host's code.
+/// Calls AnswerIdleRequests before an attached thread returns to the host's code.
 void AnswerBeforeHost(Worker &worker) noexcept;
 
 }  // namespace weft::internal

@@ -110,7 +110,7 @@ static WEFT_FORCEINLINE void RunTasksOf(Fiber &self, Chunk &chunk, Call call) no
                 calls = (worker->scheduler->notices.Look() & worker->filter.heeds) != 0 ||
                         !worker->inbox.LooksEmpty();
             } while (WEFT_LIKELY(!calls) && WEFT_LIKELY(next != stop));
-            // If the budget has changed, the tasks have counted picks.
+            // If the budget has changed, a task has counted picks itself.
             calls = calls || worker->fair.isUrgent || worker->fair.budget != budget ||
                     OthersStarve(*worker, chunk);
             if (WEFT_UNLIKELY(calls) || WEFT_UNLIKELY(next == end)) break;

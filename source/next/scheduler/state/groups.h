@@ -22,7 +22,7 @@ uint32_t SlotsInUse(const Scheduler &scheduler) noexcept;
 uint32_t RunsOf(const Scheduler &scheduler, const Worker &worker) noexcept;
 
 /// Returns the slot of tasks with these options: that of the group that they name, or else that of
-/// the calling task. A group that is the only one is like none. `worker`: the caller's, or null.
+/// the calling task. If there is only one group, it is like none. `worker`: the caller's, or null.
 inline uint32_t SlotOf(const Scheduler &scheduler, const Worker *worker,
                        const TaskOptions &options) noexcept {
     if (options.groups != 0)

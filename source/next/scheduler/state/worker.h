@@ -37,7 +37,7 @@ struct Finished {
     Counter *counter = nullptr;
     uint32_t tasks = 0;
 
-    /// Returns true if a task of this counter may run before these are counted off.
+    /// Returns true if a task of this counter may run before the finished ones are counted off.
     bool MayFollow(const Counter *next) const noexcept { return tasks == 0 || next == counter; }
 };
 
@@ -117,7 +117,7 @@ struct Thief {
     bool isPatient = true;  // it leaves lone fibers to their workers once
     uint32_t left = 0;      // entries that the latest victim had left
 
-    /// Returns false if the ticks have begun anew.
+    /// Returns true if it must not steal yet. If the ticks have begun anew, returns false.
     bool Rests(uint64_t now) const noexcept { return now - stoleAt < rest; }
     /// If stolen work lasts less than about 4 us, the worker does not steal again for up to 32 us.
     /// Looking at the deques of others costs them cache misses.
@@ -167,7 +167,8 @@ struct Rest {
         kSleeps  // it has announced its sleep, and has found nothing afterwards
     };
     env::Atomic<Kind> kind{kAway};
-    // It is in its sleep, and does nothing before it is woken: see TrimMemory.
+    // It has parked or is about to, and touches nothing that it owns until it is woken: for
+    // TrimMemory.
     env::Atomic<bool> isParked{false};
     // It is blocked in a wait (Meanwhile::Nothing), or null.
     env::Atomic<ThreadWaiter *> blockedOn{nullptr};
@@ -208,7 +209,7 @@ struct alignas(kLineBytes) Worker {
     uint32_t holds = 0;           // levels whose own deque may hold entries
     NodeQueue pinned[kPriorities];
     uint64_t floatingPoint = 0;            // the thread's control words, with which tasks begin
-    bool isHeld = false;                   // TrimMemory stands for the owner (api/trim_memory.cc)
+    bool isHeld = false;                   // TrimMemory uses what it owns
     bool leaves = false;                   // without work it leaves its thread, see life/life.h
     uint8_t submitBits = 0;                // see above; 0: AddTask needs no more checks
     bool inHook = false;                   // a hook or onReport runs: it must not wait

@@ -23,7 +23,8 @@ bool ReportRaise(Scheduler &scheduler, Counter &counter, CounterResult result) n
 namespace {
 
 // Of several records only the first one ends the wait. The last access to the wait lowers `all`.
-// LowerNow: for the race finder only the winner comes before the end of the wait.
+// LowerNow tells the race finder nothing: only the winning counter comes before the end of the
+// wait.
 void ReachAny(Scheduler &scheduler, Worker *worker, uint32_t index) noexcept {
     const AnyRecord record = scheduler.anyRecords.At(index);
     scheduler.anyRecords.GiveBack(index, CacheOf(worker));

@@ -35,7 +35,7 @@ inline bool Raise(Scheduler &scheduler, Worker *worker, Counter &counter, uint32
     return RaiseNow(scheduler, counter, n);
 }
 
-/// The wait record or the timer of this owner is over.
+/// Tells the owner that its wait record was reached or its timer is due.
 void Tell(Scheduler &scheduler, Worker *worker, uint32_t owner) noexcept;
 
 /// Lowers the counter by `n`, and makes its waiters ready. Returns false, after a report, if the

@@ -79,8 +79,9 @@ bool Poll(EntryGate::Visit &visit, Scheduler &scheduler, const WaitFor &what) no
 
 enum class Ended : uint8_t { Reached, Failed, NoMemory };
 
-// Waits with a record of the thread. `worker`: the one that blocks, or null. `task`: of another
-// scheduler, or null. park(waiter, deadline) returns false at the deadline.
+// Waits with a record of the thread. `worker`: the worker whose thread blocks; null for an external
+// thread. `task`: the waiting task of another scheduler, or null. park(waiter, deadline) returns
+// false at the deadline.
 template <class Park>
 Ended WaitOnThread(Scheduler &scheduler, Worker *worker, OtherTask *task, const WaitFor &what,
                    Park park) noexcept {
@@ -99,7 +100,7 @@ Ended WaitOnThread(Scheduler &scheduler, Worker *worker, OtherTask *task, const 
     bool isReached = result == Registration::Satisfied;
     if (result == Registration::Waiting)
         isReached = park(waiter, what.deadline) ||
-                    // else a waker has taken the record, and its Unpark is on the way
+                    // without its record: a waker has taken it, and will call Unpark
                     (!scheduler.counters.Remove(counter, kThreadOwner | index, CacheOf(worker)) &&
                      park(waiter, Timers::kNever));
     waiter.waitsFor.store(nullptr, kRelaxed);
@@ -189,7 +190,7 @@ void WaitIdle(const WaitingCaller &caller) noexcept {
     IdleRequest request;
     request.isTask = caller.self != nullptr && !caller.self->IsHost();
     scheduler.idleRequests.Push(&request);  // [order]
-    // A task becomes idle itself.
+    // A task wakes nobody: its own worker answers when it is idle.
     if (caller.self == nullptr) WakeOne(scheduler, nullptr, kPlainLevels);  // [re-check]
     // Without workers only an attached thread can become idle. It may be busy with the host's code,
     // or no thread is attached. So this thread answers the request itself. The attached thread

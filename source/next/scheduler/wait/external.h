@@ -1,4 +1,5 @@
-// Waits that hold a thread: those of external threads, and those of workers that block.
+// Waits that block a thread: those of external threads, and those of workers with
+// Meanwhile::Nothing.
 //
 // An external thread is a guest while it waits: it is outside of the gate, and the run does not end
 // before it has come back.
@@ -13,7 +14,8 @@ void BecomeGuest(Scheduler &scheduler) noexcept;
 void CeaseGuest(Scheduler &scheduler) noexcept;
 
 /// Sleeps until the wait is over. Returns false after the deadline, or after a report. The caller
-/// is inside the gate. Looks only at the counter, the value and the deadline.
+/// is inside the gate. Uses only the counter, the value and the deadline of
+/// `what`.
 bool WaitExternal(EntryGate::Visit &visit, Scheduler &scheduler, const WaitFor &what) noexcept;
 
 /// Sleeps until no thread is attached.
@@ -33,7 +35,7 @@ struct WaitingCaller {
     }
 };
 
-/// Waits until every other task has finished, apart from tasks that wait here, too.
+/// Waits until all other tasks have finished. Tasks that are in WaitIdle do not count.
 void WaitIdle(const WaitingCaller &caller) noexcept;
 
 }  // namespace weft::internal

@@ -30,7 +30,7 @@ void RunOne(Fiber &self, const Work &work) noexcept {
         to->start = work;
         to->begins = false;
     }
-    // Of a chunk only one task begins, as if tasks took long.
+    // Makes tasks count as long, so that only one task of a chunk begins.
     worker.fair.budget = worker.fair.period = 1;
     if (to == nullptr) return RunOnTop(self, work);
     Fiber *const outer = std::exchange(worker.comesNext, &self);
@@ -44,9 +44,9 @@ void RunOne(Fiber &self, const Work &work) noexcept {
 
 }  // namespace
 
-// What is pinned meanwhile has to wait for the next call. So a task that yields lets the caller go
-// on. The attached thread's own fiber may be among the work, and go on with the host's code. Bind:
-// the thread does not detach before the caller has continued.
+// Work that is pinned during the call waits for the next call. So if a task yields, the caller goes
+// on. The work may include the attached thread's own fiber, which may call DetachThread. Bind keeps
+// the thread attached until the caller has continued.
 uint32_t RunPinned(Worker &worker, uint32_t max) noexcept {
     Fiber &self = *worker.current;
     const bool binds = self.pinnedTo == kAnyWorker;

@@ -284,9 +284,9 @@ private:
     const uint32_t m_limit;
 };
 
-// With SchedulerOptions::migrateAfterWait: the task goes on elsewhere, unless it is bound to this
-// worker. Others may be busy, or may not run it: it tries for ten milliseconds. It does not yield:
-// then tasks would begin that hold more and more fibers.
+// With SchedulerOptions::migrateAfterWait: the task continues on another worker, unless it is bound
+// to this one. It tries for ten milliseconds, because others may be busy or may not run it. It asks
+// for no fair pick, as a yield does: that could begin more tasks, which hold more fibers.
 WEFT_NOINLINE void Migrate(Fiber &self, const Worker &before) noexcept {
     constexpr uint32_t kMostPauses = 1024;  // so that a trace does not fill up with yields
     Scheduler &scheduler = *before.scheduler;
