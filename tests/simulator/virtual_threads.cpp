@@ -447,7 +447,7 @@ uint32_t ThreadHint() noexcept { return s_state.current; }
 void YieldThread() noexcept { Pause(); }
 void NapThread() noexcept {
     Parker nobody;
-    nobody.ParkUntil(Now() + 50'000);
+    nobody.ParkUntil(Now() + 1'000'000);  // longer than a real one: a schedule has to end
 }
 
 void Panic(const char *invariant) noexcept { Fail(invariant); }
