@@ -520,7 +520,7 @@ void AttachBinds() {
 // keeps its fiber for long. So it must begin one task, and not a whole chunk of them. Shows a chunk
 // whose rest goes before all other work.
 void FairPickIsOne() {
-    constexpr uint32_t kTasks = 200;
+    constexpr uint32_t kTasks = 800;
     Counters counters;
     SchedulerOptions options = FairOptions(1);
     options.smallFibers = 16 + Random(16);
