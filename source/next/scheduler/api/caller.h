@@ -1,4 +1,4 @@
-// Who calls a public function, and what such a caller may do.
+// The caller of a public function: a worker or an external thread, and what it may do.
 #pragma once
 
 #include "platform/compiler.h"

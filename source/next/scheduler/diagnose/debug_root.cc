@@ -20,7 +20,7 @@ namespace weft::internal {
 /// Friend of the classes with private members that debuggers read.
 struct DebugLayout {
     using Deque = WorkStealingDeque<Entry>;
-    // The pools differ in their items. Each is described like this one.
+    // The pools differ only in the type of their items. This one stands for all.
     using Threads = SegmentPool<ThreadWaiter>;
     static constexpr CounterWord kZero{0};
     static constexpr const void *kSchedulers = SchedulerTag::s_entries;

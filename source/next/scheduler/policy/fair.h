@@ -7,9 +7,9 @@
 //  fair pick   After 256 picks, or after a millisecond, a worker takes the oldest entry of the
 //              highest level instead of the newest: a chunk that was put behind the others, or
 //              else of its own deque. Every fourth time it tries to steal before its own deque,
-//              from all others in turn. Usual picks of at least five times its own duration, and of
-//              20 us, follow. A task that yields makes the next pick a fair one, whenever the last
-//              one was.
+//              from all others in turn. Then usual picks follow for at least 20 us, and for at
+//              least five times as long as it took. A task that yields makes the next pick a fair
+//              one, whenever the last one was.
 //  late level  Each level but the first gets an eighth of a worker's time while it has work. If it
 //              is behind by half a millisecond (`late`), its oldest entry comes next.
 //

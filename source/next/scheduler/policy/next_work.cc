@@ -77,6 +77,7 @@ Work NextWork(Worker &worker) noexcept {
         TakeArrivals(worker);
         const Work work = Pick(worker);
         if (WEFT_LIKELY(!IsStale(worker)) || work.isPinned) return Found(worker, work);
+        // It may have been submitted after the change. So the worker asks again what it may run.
         if (work) PushEntry(worker, work.level, work.entry);
     }
 }

@@ -95,7 +95,7 @@ public:
     }
 
     uint32_t index = kAnyWorker;
-    // Of the pool: it has been used. relaxed: others read it for statistics.
+    // The fiber has a context. relaxed: others read it for statistics.
     std::atomic<bool> isPrepared{false};
     bool begins = false;  // it was taken from the pool without work, and looks for some
     // The worker that runs the fiber. The code that switches to the fiber sets it. Code on the
@@ -110,8 +110,8 @@ public:
     uint32_t scope = 0;              // what it submits has this one, see policy/own_tasks.h
     InlineFrame *inlined = nullptr;  // the innermost inline task
     HeldLocks locks;                 // with SchedulerOptions::lockHolders
-    // What it runs first when it comes from the pool. If it waits: a task of the counter that found
-    // no free fiber; the fiber runs it, and goes on waiting.
+    // The work that it runs first when it comes from the pool. For a waiting fiber: a task of its
+    // counter for which no fiber was free. The fiber runs it and waits again.
     Work start;
     FiberWait wait;
     // The control words that the fiber has taken from a worker.

@@ -55,8 +55,9 @@ struct ThreadWaiter {
     std::atomic<const Counter *> waitsFor{nullptr};
 };
 
-/// The owner of a wait record or a timer: the index of a fiber; or one of these bits and the index
-/// of a ThreadWaiter, a Deferred or an AnyRecord in its pool; or the end of the run.
+/// The owner of a wait record or a timer. A fiber is named by its index. A ThreadWaiter, a Deferred
+/// or an AnyRecord is named by one of these bits and its index in its pool. kEndOwner stands for
+/// the end of the run.
 inline constexpr uint32_t kThreadOwner = 1u << 31, kDeferredOwner = 1u << 30, kAnyOwner = 1u << 29;
 inline constexpr uint32_t kEndOwner = kThreadOwner | kDeferredOwner;
 inline constexpr uint32_t kOwnerKind = kThreadOwner | kDeferredOwner | kAnyOwner;
@@ -190,7 +191,6 @@ struct Scheduler {
     const void *const debugRoot = DebugRootOfProcess();  // linkers keep it
 
     bool IsAttachedSlot(uint32_t index) const noexcept { return index >= workerCount; }
-    /// The fibers of the pool, then one for each attached thread's own stack.
     /// Returns true if a chunk was put behind all others. seq_cst.
     bool AnyBehind() const noexcept {
         for (const PushList<Node> &list : behind) {
@@ -198,6 +198,7 @@ struct Scheduler {
         }
         return false;
     }
+    /// The number of fibers: those of the pool, then one for each attached thread's own stack.
     uint32_t AllFibers() const noexcept { return fiberCount + (slotCount - workerCount); }
     /// The number of slots that are worth a look. seq_cst: an attached thread raises it before it
     /// publishes anything.

@@ -21,7 +21,7 @@ bool WaitExternal(EntryGate::Visit &visit, Scheduler &scheduler, const WaitFor &
 /// Sleeps until no thread is attached.
 void AwaitDetached(Scheduler &scheduler) noexcept;
 
-/// Who waits: a task, or an external thread that is inside the gate.
+/// The caller of a wait: a task, or an external thread that is inside the gate.
 struct WaitingCaller {
     Scheduler &scheduler;
     Fiber *self;              // the task's, or null
