@@ -58,6 +58,11 @@ private:
 
 inline void AnyReportFails(const Report &report, void *) { Fail(report.what); }
 
+/// Pauses for a random time, so that other threads can get ahead.
+inline void Dawdle(uint32_t most) {
+    for (uint32_t turns = Random(most); turns != 0; --turns) weft::env::Pause();
+}
+
 inline SchedulerOptions Options(uint32_t workers, uint32_t smallFibers, uint32_t largeFibers) {
     SchedulerOptions options;
     options.workers = workers;

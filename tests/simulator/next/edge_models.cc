@@ -15,11 +15,6 @@ namespace {
 using std::chrono::hours;
 using std::chrono::microseconds;
 
-// Pauses for a random time, so that other threads can get ahead.
-void Dawdle(uint32_t most) {
-    for (uint32_t turns = Random(most); turns != 0; --turns) weft::env::Pause();
-}
-
 // A fair pick has taken an old chunk, and the rest lies behind all other work. Fair picks take it
 // from there. They must also take from the deque of a worker that does not come back to it.
 void OldAndOthers() {

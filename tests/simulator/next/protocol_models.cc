@@ -17,11 +17,6 @@ namespace {
 using std::chrono::hours;
 using std::chrono::microseconds;
 
-// Pauses for a random time, so that other threads can get ahead.
-void Dawdle(uint32_t most) {
-    for (uint32_t turns = Random(most); turns != 0; --turns) weft::env::Pause();
-}
-
 uint32_t CountOf(const Counter &counter) {
     return weft::internal::CounterWord{weft::internal::CounterAccess::Word(counter).Peek()}.Count();
 }
