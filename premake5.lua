@@ -11,7 +11,6 @@ local action  = _ACTION or ""
 local isMsvc  = action:startswith("vs")
 local isClang = _OPTIONS.cc == "clang" or action:startswith("xcode")
 
-newoption { trigger = "core", value = "next", description = "Build the scheduler's successor: source/next/next.lua" }
 newoption { trigger = "cross", value = "TRIPLET", description = "Build with that g++, such as aarch64-linux-gnu's" }
 
 local function buildFolder(shared)
@@ -23,7 +22,6 @@ local function buildFolder(shared)
     if _OPTIONS["race-finder"] then table.insert(variant, "race-finder") end
     if _OPTIONS.pthread then table.insert(variant, "pthread") end
     if _OPTIONS.emscripten then table.insert(variant, "emscripten") end
-    if _OPTIONS.core then table.insert(variant, _OPTIONS.core) end
     return path.join(_MAIN_SCRIPT_DIR, "build", table.concat(variant, "-"))
 end
 local build = buildFolder(_OPTIONS.shared)
@@ -175,11 +173,6 @@ local function simulated()
     weft.removeOtherPlatforms()
     weft.useLibraries()
     weft.useAssembly()
-end
-
-if _OPTIONS.core == "next" then
-    dofile("source/next/next.lua")(testProgram, letAllocationsFail, simulated)
-    return
 end
 
 -- A shared library hides what most tests use. So its only test is this one, which needs only the
@@ -489,7 +482,7 @@ end
 local function clangFormat(arguments)
     local files = {}
     for _, folder in ipairs { "include", "source", "tests", "bench", "samples", "third_party" } do
-        for _, extension in ipairs { ".h", ".cpp", ".cc", ".c" } do
+        for _, extension in ipairs { ".h", ".cpp", ".c" } do
             files = table.join(files, os.matchfiles(folder .. "/**" .. extension))
         end
     end

@@ -23,9 +23,8 @@ local function above(folder, ...)
              door, folder .. "/", ... }
 end
 
--- source/next/ is the scheduler's successor, in the same folders: source/next/next.lua. Its diagnose/
--- looks at the scheduler from beside; watch.h is what the layers below call of it.
-local function nextScheduler(...)
+-- diagnose/ looks at the scheduler from beside. watch.h is what the layers below call of it.
+local function inScheduler(...)
     return table.join(scheduler("state", "submit", "policy", ...), "scheduler/diagnose/watch.h")
 end
 
@@ -38,19 +37,12 @@ local layers = {
     ["source/core/"]             = { "weft/", "platform/", "containers/", "core/" },
     ["source/scheduler/state/"]  = scheduler("state"),
     ["source/scheduler/submit/"] = scheduler("state", "submit"),
-    ["source/scheduler/find/"]   = scheduler("state", "submit", "find"),
-    ["source/scheduler/wait/"]   = scheduler("state", "submit", "find", "wait"),
-    ["source/scheduler/run/"]    = scheduler("state", "submit", "find", "wait", "run"),
-    ["source/scheduler/api/"]    = scheduler("state", "submit", "find", "wait", "run", "api"),
-    ["source/next/core/"]             = { "weft/", "platform/", "containers/", "core/" },
-    ["source/next/scheduler/state/"]  = scheduler("state"),
-    ["source/next/scheduler/submit/"] = scheduler("state", "submit"),
-    ["source/next/scheduler/policy/"] = nextScheduler(),
-    ["source/next/scheduler/run/"]    = nextScheduler("run"),
-    ["source/next/scheduler/wait/"]   = nextScheduler("run", "wait"),
-    ["source/next/scheduler/life/"]   = nextScheduler("run", "wait", "life"),
-    ["source/next/scheduler/api/"]    = nextScheduler("run", "wait", "life", "api"),
-    ["source/next/scheduler/diagnose/"] = nextScheduler("run", "wait", "life", "api", "diagnose"),
+    ["source/scheduler/policy/"] = inScheduler(),
+    ["source/scheduler/run/"]    = inScheduler("run"),
+    ["source/scheduler/wait/"]   = inScheduler("run", "wait"),
+    ["source/scheduler/life/"]   = inScheduler("run", "wait", "life"),
+    ["source/scheduler/api/"]    = inScheduler("run", "wait", "life", "api"),
+    ["source/scheduler/diagnose/"] = inScheduler("run", "wait", "life", "api", "diagnose"),
     ["source/sync/"]             = above("sync"),
     ["source/post/"]             = above("post", "containers/pairing_heap.h", "containers/spin_lock.h"),
     ["source/frame/"]            = above("frame"),
@@ -113,7 +105,7 @@ end
 
 -- Returns the unit of a file: a header and its source files, also those for one platform.
 local function unitOf(file)
-    return (file:gsub("^source/next/", ""):gsub("^source/", ""):gsub("^include/", ""):gsub("%.%w+$", ""):gsub("_windows$", ""):gsub("_linux$", ""):gsub("_posix$", ""):gsub("_pthread$", "")
+    return (file:gsub("^source/", ""):gsub("^include/", ""):gsub("%.%w+$", ""):gsub("_windows$", ""):gsub("_linux$", ""):gsub("_posix$", ""):gsub("_pthread$", "")
         :gsub("_emscripten$", ""):gsub("_boost$", ""))
 end
 
@@ -153,16 +145,44 @@ newaction {
             violations = violations + 1
         end
         local files = os.matchfiles("include/**.h")
-        for _, pattern in ipairs { "source/**.h", "source/**.cpp", "source/next/**.cc" } do
+        for _, pattern in ipairs { "source/**.h", "source/**.cpp" } do
             files = table.join(files, os.matchfiles(pattern))
         end
         for _, file in ipairs(files) do checkFile(file, report) end
         local count = #files
-        local function isNext(file) return file:startswith("source/next/") end
-        files = table.filter(files, function(file) return not file:startswith("source/platform/") end)
-        checkCircles(table.filter(files, function(file) return not isNext(file) end), report)
-        checkCircles(table.filter(files, isNext), report)
+        checkCircles(table.filter(files, function(file) return not file:startswith("source/platform/") end), report)
         print(("%d files, %d layer violations"):format(count, violations))
         if violations > 0 then os.exit(1) end
+    end
+}
+
+-- How long the scheduler is, how long it may be now, and how long it is to become. The second number
+-- only falls.
+local budgets = {
+    { "core/ and scheduler/ without diagnose/", { "source/core/**", "source/scheduler/**" }, "scheduler/diagnose/", 10900, 6500 },
+    { "policy/, submit/, run/ and wait/", { "source/scheduler/policy/**", "source/scheduler/submit/**", "source/scheduler/run/**",
+                                            "source/scheduler/wait/**" }, nil, 4560, 3000 },
+    { "diagnose/", { "source/scheduler/diagnose/**" }, nil, 1830, 1500 },
+    { "source/README.md", { "source/README.md" }, nil, 185, 150 },
+}
+
+newaction {
+    trigger = "check-budgets",
+    description = "Check that the scheduler does not become longer",
+    execute = function()
+        local failed = false
+        for _, budget in ipairs(budgets) do
+            local what, patterns, without, most, goal = table.unpack(budget)
+            local lines = 0
+            for _, pattern in ipairs(patterns) do
+                for _, file in ipairs(os.matchfiles(pattern)) do
+                    local counts = not without or not file:find(without, 1, true)
+                    if counts then lines = lines + select(2, io.readfile(file):gsub("\n", "")) end
+                end
+            end
+            print(("%-42s %6d lines, at most %6d, goal %6d"):format(what, lines, most, goal))
+            failed = failed or lines > most
+        end
+        if failed then os.exit(1) end
     end
 }

@@ -60,6 +60,7 @@ commands() {
 
 no_cache=
 [ "${1:-}" != --no-cache ] || no_cache=yes
+shown=2000  # of a log: the log of the tests has that of a failed test inside
 cache=${WEFT_CACHE:-${XDG_CACHE_HOME:-~/.cache}/weft}
 packages=(mmdebstrap)
 [ -n "$no_cache" ] || packages+=(freedoom)

@@ -5,7 +5,7 @@
 #     tests/mutants.sh                    a sample: one mutant of each program in
 #                                         Release, without the simulator
 #     tests/mutants.sh --full             all mutants; ends with a table by layer
-#     tests/mutants.sh NAME...            these mutants; a folder, such as scheduler/find, stands
+#     tests/mutants.sh NAME...            these mutants; a folder, such as scheduler/wait, stands
 #                                         for all mutants in it
 #     tests/mutants.sh --list             the names
 #     tests/mutants.sh --table [FOLDER]   what each mutant breaks and what catches it, as Markdown
@@ -14,12 +14,11 @@
 #
 # There are two sorts of mutants:
 # - Patches, tests/mutants/LAYER/NAME.patch. LAYER is the folder of the first source file that the
-#   patch changes: below source/, such as scheduler/find, or below include/weft/, such as
+#   patch changes: below source/, such as scheduler/wait, or below include/weft/, such as
 #   include/data for include/weft/data/x.h. Names are unique. tests/mutants/README.md says how to
-#   write a patch. A patch of source/next/ is built with that scheduler; it needs a model.
-# - Generated ones. A statement of source/ (not of source/next/) that ends with the tag [re-check] is
-#   deleted. One that ends with [order] changes places with the next. Then some model of the
-#   simulator has to fail.
+#   write a patch.
+# - Generated ones. A statement of source/ that ends with the tag [re-check] is deleted. One that ends
+#   with [order] changes places with the next. Then some model of the simulator has to fail.
 # A mutant that no test catches must stand in tests/mutants/survivors.md, with the reason.
 # (tests/relacy.sh weakens the memory orders.)
 #
@@ -76,7 +75,7 @@ generate() {
     local kind tag file line name
     for kind in recheck order; do
         case $kind in recheck) tag='\[re-check\]$' ;; order) tag='\[order\]$' ;; esac
-        grep -rn --exclude-dir=next --include='*.h' --include='*.cpp' -- "$tag" source | sort -t: -k1,1 -k2,2n |
+        grep -rn --include='*.h' --include='*.cpp' -- "$tag" source | sort -t: -k1,1 -k2,2n |
             cut -d: -f1,2 > "$patches/tags"
         while IFS=: read -r file line; do
             name=${kind}_$(basename "${file%.*}")_$(grep -c -- "$tag" <(head -n "$line" "$file"))
@@ -295,20 +294,13 @@ prepare() {
 }
 
 cat > "$root/Makefile" <<'MAKE'
-D := $(C)-$(P)$(N)
+D := $(C)-$(P)
 FLAGS_Debug := -DWEFT_DEBUG=1
 FLAGS_Release := -DNDEBUG $(or $(O),-O2)
 FLAGS_Asan := -DWEFT_DEBUG=1 $(or $(O),-O1) -fno-omit-frame-pointer -fsanitize=address
 FLAGS_Tsan := -DWEFT_DEBUG=1 $(or $(O),-O1) -fno-omit-frame-pointer -fsanitize=thread
 FLAGS := -std=c++17 -w $(FLAGS_$(C)) -Iinclude -Isource -Itests
 UNUSED := %_windows.cpp %_pthread.cpp %_emscripten.cpp
-ifneq ($(N),)  # the scheduler of source/next/: see source/next/next.lua
-FLAGS += -iquote source/next -DWEFT_NEXT=1
-KEPT := $(patsubst %,source/scheduler/%.cpp,api/no_suspend api/poll api/task_group state/stack_sample)
-UNUSED += $(filter-out $(KEPT),$(shell find source/scheduler -name '*.cpp'))
-UNUSED += source/core/counter_waiting.cpp source/core/fiber_pool.cpp
-NEXT := $(shell find source/next -name '*.cc')
-endif
 ifeq ($(P),simulator)
 FLAGS += -DWEFT_SIMULATOR=1 -include tests/simulator/env_simulator.h
 PLATFORM := env_production parker% thread_% fork_mark_% cpu_quota_% off_cpu_% signal_stack_% stack_memory_%
@@ -333,7 +325,7 @@ WRAP := -Wl,--wrap=_ZnwmSt11align_val_tRKSt9nothrow_t,--wrap=_ZdlPvSt11align_val
 endif
 LIBRARIES += -lboost_context -pthread -ldl
 # With U=1 the library is compiled as one file. That is faster if most of its files have changed.
-LIBRARY := $(filter-out $(UNUSED),$(sort $(shell find source -name '*.cpp'))) $(sort $(NEXT))
+LIBRARY := $(filter-out $(UNUSED),$(sort $(shell find source -name '*.cpp')))
 OBJECTS := $(if $(U),$(D)/library.o,$(patsubst %,$(D)/%.o,$(basename $(LIBRARY))))
 OBJECTS += $(patsubst %,$(D)/%.o,$(basename $(filter-out $(UNUSED),$(T))))
 $(D)/program: $(OBJECTS)
@@ -350,9 +342,6 @@ $(D)/library.o: $(D)/library.cpp
 $(D)/%.o: %.cpp
 	@mkdir -p $(@D)
 	@ccache g++ $(FLAGS) -MMD -MP -c $< -o $@
-$(D)/%.o: %.cc
-	@mkdir -p $(@D)
-	@ccache g++ $(FLAGS) -MMD -MP -c $< -o $@
 -include $(shell find $(D) -name '*.d' 2>/dev/null)
 MAKE
 
@@ -363,9 +352,9 @@ export CCACHE_SLOPPINESS=include_file_mtime,include_file_ctime
 export ASAN_OPTIONS=detect_stack_use_after_return=1 TSAN_OPTIONS=halt_on_error=1
 
 build() {
-    rm -f "$work/$config-$program$core/program"
-    make -s -C "$work" -j"$(nproc)" C="$config" P="$program" N="$core" T="$files" U="$unity" O="$optimise" \
-        "$config-$program$core/program" > "$work/log" 2>&1
+    rm -f "$work/$config-$program/program"
+    make -s -C "$work" -j"$(nproc)" C="$config" P="$program" T="$files" U="$unity" O="$optimise" \
+        "$config-$program/program" > "$work/log" 2>&1
 }
 
 run() {
@@ -379,7 +368,7 @@ run() {
     esac
     # The simulator stops a schedule that does not end. It needs minutes for all models.
     [ "$program" != simulator ] || limit=7200
-    timeout --kill-after=5 "$limit" "${no_aslr[@]}" "$work/$config-$program$core/program" "$@" \
+    timeout --kill-after=5 "$limit" "${no_aslr[@]}" "$work/$config-$program/program" "$@" \
         < /dev/null > "$work/log" 2>&1
 }
 
@@ -409,15 +398,8 @@ try() {
     config=$(field config "$patch") program=$(field program "$patch") case=$(field case "$patch")
     program=${program:-unit_tests} kind=chosen
     ! sed -n 2p "$patch" | grep -q '^# Generated' || kind=generated
-    core=
-    ! grep -q '^+++ b/source/next/' "$patch" || core=-next
-    case $program$core in
-        simulator)
-            files="$(echo tests/simulator/{,internals/}*.cpp) tests/support/pages_posix.cpp"
-            ;;
-        simulator-next)
-            files="$(echo tests/simulator/*.cpp tests/simulator/next/*.cc) tests/support/pages_posix.cpp"
-            ;;
+    case $program in
+        simulator) files="$(echo tests/simulator/*.cpp) tests/support/pages_posix.cpp" ;;
         faults)
             files=$(echo tests/faults/*.cpp tests/support/{report_log,scheduler_run,threads}.cpp)
             ;;
@@ -431,11 +413,11 @@ try() {
     # A program has a few mutants in a sample. It spends most of the time in the compiler.
     unity='' optimise=''
     [ -n "$mode" ] || unity=1 optimise=-O0
-    [ -n "$core" ] || ! grep -q '^+++ .*\.h$' "$patch" || unity=1
+    ! grep -q '^+++ .*\.h$' "$patch" || unity=1
 
     # Without the patch the test has to pass. Patches with the same test share this run. A generated
     # mutant has no test of its own: see passes_without.
-    key=$(echo "$config $program$core $files $case" | md5sum | cut -c1-32)
+    key=$(echo "$config $program $files $case" | md5sum | cut -c1-32)
     if [ ! -e "$root/ok-$key" ] && [ "$kind" != generated ]; then
         if ! build || ! run; then
             tail -n 20 "$work/log"

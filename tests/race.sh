@@ -3,9 +3,8 @@
 # worker, and one with a cached address of a thread_local variable. If there is no race, it must
 # find none.
 #
-#     tests/race.sh [--next] [--full]
+#     tests/race.sh [--full]
 #
-# With --next it tests the scheduler of source/next/, and only tests that tests/next.txt lists.
 # With --full it also must find no race in the unit tests that use weft only through its interface.
 # The promises of weft alone order these tests. Other unit tests look into weft, and in this build
 # the synchronisation inside of weft orders nothing. --full builds with clang, which can leave the
@@ -13,24 +12,18 @@
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
-core=() next='' left_out=''
-if [ "${1:-}" = --next ]; then
-    shift
-    core=(--core=next) next=-next
-    left_out=$(sed -n '/^~model /d; s/[\\",]/\\&/g; s/^~\(.*\)/~"\1"/p' tests/next.txt | tr -d '\n')
-    # Here all tasks lie in chunks of one task. So the task that is due needs the pool whose memory
-    # the test holds back.
-    left_out+='~"deadlines do not wait for a thread that stays inside a call"'
-fi
+# Here all tasks lie in chunks of one task. So the task that is due needs the pool whose memory the
+# test holds back.
+left_out='~"deadlines do not wait for a thread that stays inside a call"'
 needs=()
 [ "${1:-}" != --full ] || needs=(clang libclang-rt-dev catch2 libpng-dev libhwloc-dev liburing-dev freedoom)
 premake=$(third_party/setup.sh "${needs[@]}") || exit
 mkdir -p build/test-logs
 log=build/test-logs/race.log
-{ "$premake" --race-finder "${core[@]}" gmake2 &&
-    make -C "build/race-finder$next/premake" -j"$(nproc)" config=tsan race_finder; } > "$log" 2>&1 || { tail -n 30 "$log"; exit 1; }
+{ "$premake" --race-finder gmake2 &&
+    make -C "build/race-finder/premake" -j"$(nproc)" config=tsan race_finder; } > "$log" 2>&1 || { tail -n 30 "$log"; exit 1; }
 
-sample=(setarch "$(uname -m)" -R "build/race-finder$next/Tsan/race_finder")
+sample=(setarch "$(uname -m)" -R "build/race-finder/Tsan/race_finder")
 failed=0
 if ! "${sample[@]}" --no-race > "$log" 2>&1; then cat "$log"; failed=$((failed + 1)); fi
 expect() { # functions, options of the sample; one of the functions has to have a race
@@ -53,11 +46,11 @@ if [ "${1:-}" = --full ]; then
         task_entry task_scheduler time wait wait_any wait_idle worker_local worker_loop; do
         tests="${tests:+$tests,}[$tag]~[one_worker]~[helps]$left_out"
     done
-    { "$premake" --race-finder --cc=clang "${core[@]}" gmake2 &&
-        make -C "build/clang-race-finder$next/premake" -j"$(nproc)" config=tsan unit_tests; } > "$log" 2>&1 ||
+    { "$premake" --race-finder --cc=clang gmake2 &&
+        make -C "build/clang-race-finder/premake" -j"$(nproc)" config=tsan unit_tests; } > "$log" 2>&1 ||
         { tail -n 30 "$log"; exit 1; }
     TSAN_OPTIONS=halt_on_error=0:exitcode=66 timeout --kill-after=10 600 \
-        setarch "$(uname -m)" -R "build/clang-race-finder$next/Tsan/unit_tests" "$tests" > "$log" 2>&1 < /dev/null
+        setarch "$(uname -m)" -R "build/clang-race-finder/Tsan/unit_tests" "$tests" > "$log" 2>&1 < /dev/null
     status=$?
     read -r more less <<< "$(sed -nE 's/^([0-9]+) passed, ([0-9]+) failed$/\1 \2/p' "$log" | tail -n 1)"
     [ "$status" = 0 ] || [ "${less:-0}" != 0 ] || less=1

@@ -132,7 +132,7 @@ memcheck() {
     local under="valgrind --quiet --error-exitcode=98 --fair-sched=yes"
     under+=" --child-silent-after-fork=yes"
     under+=" --soname-synonyms=somalloc=nouserintercepts"  # the tests have an operator new
-    local left_out="~[external]~[single]~[pinned]~[idle_set]~[frame_loop]~[floating_point]"
+    local left_out="~[external]~[single]~[pinned]~[sleepers]~[frame_loop]~[floating_point]"
     left_out+="~[overflow]~[signal_stack]~[address_space]~[case_limit]~[io]~fault: rounding mode*"
     left_out+="~debug root: the stack of a suspended fiber*"
     if [ ${#arguments[@]} = 0 ]; then set -- "$left_out"; else set -- "${arguments[@]}"; fi

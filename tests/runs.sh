@@ -20,7 +20,7 @@ finish() {
 }
 
 # A summary line counts only as the last line of the whole run, so none is let through from a log.
-show() { grep -vxE '[0-9]+ passed, [0-9]+ failed|running: .*' "$1" | tail -n 200; }
+show() { grep -vxE '[0-9]+ passed, [0-9]+ failed|running: .*' "$1" | tail -n "${shown:-200}"; }
 
 fail() {
     failed=$((failed + 1))

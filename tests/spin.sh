@@ -34,7 +34,7 @@ row() { printf '%-8s | %-8s | %-52s | %9s | %5s | %-66s | %s\n' "$@"; }
 
 # Runs several models at once, each with a run of this script. The slowest models begin first.
 if [ $# != 1 ]; then
-    [ $# != 0 ] || set -- shutdown pool sleep reuse wait deque
+    [ $# != 0 ] || set -- sleep wait deque
     row model claim bounds states depth result seconds
     export form cache
     # shellcheck disable=SC2016
@@ -67,7 +67,7 @@ build() { # definitions
         *) options+=(-DNFAIR=3) ;;
     esac
     [ "${bounds#full: }" = "$bounds" ] || options+=(-DCOLLAPSE)  # exact, and needs less memory
-    work=$cache/$( (cat "$source" tests/spin/{follow,*_steps}.pml "$traces"; spin -V; echo "$* ${options[*]}") | md5sum | cut -c1-32)
+    work=$cache/$( (cat "$source" tests/spin/follow.pml "$traces"; spin -V; echo "$* ${options[*]}") | md5sum | cut -c1-32)
     pan=$work/pan
     [ ! -x "$pan" ] || return 0
     mkdir -p "$work"
@@ -144,7 +144,7 @@ bug() { # model claim name definitions...
     bounds="BUG_$name${*:+ ${*//-D/}}"
     errors='' stored='' depth=''
     start=$SECONDS
-    grep -q "BUG_$name\b" "tests/spin/$model"*.pml || { fail "no such bug"; return; }
+    grep -q "BUG_$name\b" "tests/spin/$model.pml" || { fail "no such bug"; return; }
     build "-DBUG_$name" "$@" || { fail "does not build"; return; }
     explore
     found=$(sed -n 's/^pan:1: \(.*\) (at depth.*/\1/p' "$log")
@@ -178,7 +178,7 @@ trace_program() { # mutant
     cp -r source include tests "$tree"
     [ -z "$mutant" ] || patch -s -F0 -p1 -d "$tree" < "$(find tests/mutants -name "$mutant.patch")" || return 1
     case $model in  # by itself, or the whole scheduler
-        wait) sources='source/core/counter_waiting.cpp source/platform/memory.cpp' ;;
+        wait) sources='source/core/counters.cpp source/platform/memory.cpp' ;;
         deque) sources='source/platform/memory.cpp' ;;
         *) sources=$(cd "$tree" && ls tests/simulator/stack_memory.cpp tests/support/pages_posix.cpp source/*/*.cpp source/*/*/*.cpp | grep -vE \
             '/platform/(env_production|parker|(parker|thread|fork_mark|cpu_quota|off_cpu|signal_stack|stack_memory)_[a-z_]*)\.cpp|_(windows|pthread|emscripten)\.cpp|source/(topology|io)/')
@@ -237,28 +237,18 @@ reached=$(mktemp -d)
 trap 'rm -rf "$reached"' EXIT
 
 larger=
-check wait safety -DFIBERS=2 -DDECREMENTS=2 -DADDERS=1
-check wait safety -DFIBERS=2 -DDECREMENTS=2 -DADDERS=1 -DHOLDER=1
-check wait goes_on -DFIBERS=2 -DDECREMENTS=1 -DADDERS=1
+check wait safety
+check wait safety -DHOLDER=1
+check wait goes_on
 bug wait safety REGISTER_BEFORE_LEAVING
-bug wait safety ZERO_WHILE_SORTING
+bug wait safety PUSH_WHILE_LOCKED
+bug wait safety LOWER_WHILE_LOCKED
+bug wait safety UNLOCK_STORES
+bug wait safety EAGER_FORGOTTEN -DHOLDER=1
 bug wait safety FINISHER_LOOKS_AGAIN
-bug wait goes_on SORTER_FORGETS_NEW
-bug wait safety ADD_WITHOUT_NOTE -DHOLDER=1
-follow wait 100 ''
-follow wait 300 counter_without_notes
-follow wait 300 sorter_forgets_new_waiters
-
-check reuse safety -DROUNDS=3 -DTASKS=3 -DWORKERS=2
-check reuse ends -DROUNDS=3 -DTASKS=2 -DWORKERS=2
-bug reuse safety NEXT_AFTER_READY
-bug reuse safety ZERO_WHILE_SORTING
-bug reuse safety FINISHER_LOOKS_AGAIN
-bug reuse safety LIST_TAKEN_LATER
-follow reuse 300 '' -DTASKS=3 -DWORKERS=3
-follow reuse 300 counter_free_while_sorting -DTASKS=3 -DWORKERS=3
-follow reuse 1000 finisher_touches_counter -DTASKS=3 -DWORKERS=3
-follow reuse 30 counter_keeps_sorting -DTASKS=3 -DWORKERS=3
+follow wait 300 ''
+follow wait 300 next_push_locked
+follow wait 300 next_lower_unlocked
 
 check deque safety -DITEMS=4 -DBURST=2 -DTHIEVES=2
 bug deque safety POP_WITHOUT_CAS
@@ -271,66 +261,28 @@ follow deque 300 ''
 follow deque 1000 deque_pop_without_cas
 follow deque 30 deque_grow_loses_one
 
-check big sleep safety -DWORKERS=2 -DPOSTERS=2 -DCHILDREN=0 -DFIBERS=1
-check sleep safety -DWORKERS=2 -DPOSTERS=2 -DCHILDREN=0 -DRENDEZVOUS=1
-check sleep safety -DWORKERS=2 -DPOSTERS=1 -DCHILDREN=1 -DRENDEZVOUS=1
-check sleep safety -DWORKERS=2 -DPOSTERS=1 -DCHILDREN=1 -DEAGER=1
-check sleep all_run -DWORKERS=2 -DPOSTERS=1 -DCHILDREN=1
-check sleep all_run -DWORKERS=2 -DPOSTERS=2 -DCHILDREN=0 -DRENDEZVOUS=1
-check sleep all_run -DWORKERS=2 -DPOSTERS=1 -DCHILDREN=1 -DEAGER=1
+check big sleep safety -DPOSTERS=2 -DCHILDREN=0
+check sleep safety -DPOSTERS=2 -DCHILDREN=0 -DRENDEZVOUS=1
+check sleep safety -DPOSTERS=1 -DCHILDREN=1
+check sleep safety -DPOSTERS=1 -DCHILDREN=1 -DRENDEZVOUS=1
+check sleep all_run -DPOSTERS=1 -DCHILDREN=1
+check sleep all_run -DPOSTERS=2 -DCHILDREN=0 -DRENDEZVOUS=1
 bug sleep safety NO_LAST_LOOK
-bug sleep all_run NO_LAST_LOOK
+bug sleep all_run NO_LAST_LOOK -DPOSTERS=1
+bug sleep all_run NO_LOOK_AFTER_HIDE -DCHILDREN=0
+bug sleep safety BIT_FIRST
 bug sleep safety WAKE_BEFORE_PUBLISH
 bug sleep safety LAST_SEARCHER_SILENT -DRENDEZVOUS=1 -DCHILDREN=0
 follow sleep 300 ''
-follow sleep 1000 no_look_before_sleep
-follow sleep 30 sleeper_still_searches
-
-check pool safety -DWORKERS=2 -DFIBERS=1 -DTASKS=1 -DPINNED=1
-check pool safety -DWORKERS=2 -DFIBERS=1 -DTASKS=1 -DPOSTED=1 -DPINNED=0
-check big pool safety -DWORKERS=2 -DFIBERS=2 -DTASKS=2 -DPINNED=0
-check pool safety -DWORKERS=2 -DFIBERS=2 -DTASKS=1 -DPINNED=0 -DCACHES=1
-check pool all_run -DWORKERS=2 -DFIBERS=1 -DTASKS=1 -DPINNED=1 -DONE_LOOK=1
-bug pool safety FREE_WAKES_NOBODY
-bug pool all_run FREE_WAKES_NOBODY -DONE_LOOK=1
-bug pool safety NO_LOOK_AFTER_STARVED
-bug pool safety STARVED_COUNTS_AS_SEARCHER
-bug pool safety SLOT_TAKEN_WITHOUT_EXCHANGE -DFIBERS=2 -DTASKS=2 -DPINNED=0 -DCACHES=1
-
-follow pool 300 '' -DPOSTED=1
-follow pool 30 starved_never_woken -DPOSTED=1
-follow pool 30 starved_counts_as_searcher -DPOSTED=1
-
-check shutdown safety -DWORKERS=2 -DVISITORS=1 -DCHILDREN=1 -DMAIN=1  # alone reaches most lines
-check shutdown all_home -DWORKERS=2 -DVISITORS=1 -DCHILDREN=1 -DMAIN=1 -DONE_LOOK=1
-bug shutdown safety CLOSE_WITHOUT_SECOND_LOOK -DMAIN=1
-bug shutdown safety GUESTS_IGNORED
-bug shutdown safety GUEST_LEAVES_SILENTLY
-bug shutdown all_home WAKES_ONLY_ITSELF -DONE_LOOK=1
-bug shutdown safety SUBMITTED_SUMMED_FIRST -DCHILDREN=3 -DMAIN=1
-follow shutdown 200 '' -DVISITORS=2 -DCHILDREN=1
-follow shutdown 200 '' -DVISITORS=2 -DCHILDREN=1 -DMAIN=1
-follow shutdown 1000 guests_ignored -DVISITORS=2 -DCHILDREN=1
-follow shutdown 300 close_without_second_look -DVISITORS=2 -DCHILDREN=1
-follow shutdown 300 stops_with_main -DVISITORS=2 -DCHILDREN=1 -DMAIN=1
+follow sleep 1000 next_sleep_unchecked
+follow sleep 30 next_idle_bit_first
 
 if [ "$form" = --full ]; then
     larger=yes
-    check shutdown safety -DWORKERS=2 -DVISITORS=1 -DCHILDREN=0
-    check pool safety -DWORKERS=2 -DFIBERS=1 -DTASKS=2 -DPOSTED=1 -DPINNED=0
-    check sleep safety -DWORKERS=2 -DPOSTERS=2 -DCHILDREN=1
-    check wait safety -DFIBERS=3 -DDECREMENTS=1 -DADDERS=1
-    check wait goes_on -DFIBERS=2 -DDECREMENTS=2 -DADDERS=1
-    check reuse safety -DROUNDS=4 -DTASKS=3 -DWORKERS=3
-    check sleep safety -DWORKERS=2 -DPOSTERS=2 -DCHILDREN=1 -DEAGER=1
-    check sleep all_run -DWORKERS=2 -DPOSTERS=2 -DCHILDREN=1
-    check sleep all_run -DWORKERS=2 -DPOSTERS=2 -DCHILDREN=0 -DEAGER=1
-    check pool safety -DWORKERS=2 -DFIBERS=2 -DTASKS=3 -DPINNED=0
-    check pool safety -DWORKERS=2 -DFIBERS=2 -DTASKS=2 -DPINNED=0 -DCACHES=1
-    check pool safety -DWORKERS=2 -DFIBERS=2 -DTASKS=1 -DPINNED=1
-    check pool all_run -DWORKERS=2 -DFIBERS=1 -DTASKS=2 -DPOSTED=1 -DPINNED=0 -DONE_LOOK=1
-    check shutdown safety -DWORKERS=2 -DVISITORS=1 -DCHILDREN=3 -DMAIN=1
-    check shutdown all_home -DWORKERS=2 -DVISITORS=1 -DCHILDREN=0 -DONE_LOOK=1
+    check wait safety -DFIBERS=3 -DDECREMENTS=1
+    check sleep safety -DPOSTERS=2 -DCHILDREN=1
+    check sleep safety -DWORKERS=3 -DPOSTERS=1 -DCHILDREN=1
+    check sleep all_run -DPOSTERS=2 -DCHILDREN=0
 fi
 
 covered

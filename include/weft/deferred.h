@@ -23,10 +23,11 @@ namespace weft {
 /// the new task, so `value` must be at least 1: with 0 the task would wait for itself (BadOption).
 ///
 /// Returns false, after a report, if nothing was submitted: NullCounter, NullTask, BadOption,
-/// NotRunning, RunEnding, InHook, CounterOverflow, WrongScheduler, OutOfMemory (in a hook).
-/// Thread-safe while the scheduler runs. Does not block, unless there is no memory for a wait
-/// record: then it reports OutOfMemory and waits for `after` itself. A hook cannot wait; there
-/// nothing is submitted.
+/// NotRunning, RunEnding, InHook, CounterOverflow, WrongScheduler; OutOfMemory if there is no
+/// memory for the task, or if more than 262,144 submissions wait for counters or times. Thread-safe
+/// while the scheduler runs. Does not block, unless there is no memory for a wait record: then it
+/// reports OutOfMemory and waits for `after` itself. A hook cannot wait; there nothing is
+/// submitted.
 WEFT_API bool AddTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task,
                            Counter *counter = nullptr, const TaskOptions &options = {}) noexcept;
 
@@ -75,14 +76,12 @@ struct CounterTarget {
 /// the new tasks there, too, so its value must be at least `count` (BadOption).
 ///
 /// If `count` is 0, nothing happens. Returns false, after a report, if nothing was submitted; the
-/// reports are those of AddTaskAfter. There can be up to 262,144 such batches at once; with more,
-/// or without memory for one, reports OutOfMemory. Thread-safe while the scheduler runs. Does not
-/// block, unless there is no memory for a wait record: see AddTaskAfter. `handle`, if given, stands
-/// for the tasks in Withdraw.
+/// reports are those of AddTaskAfter. Thread-safe while the scheduler runs. Does not block, unless
+/// there is no memory for a wait record: see AddTaskAfter. `handle`, if given, stands for the tasks
+/// in Withdraw.
 ///
-/// The tasks lie in blocks of 30 that the scheduler keeps until the end of the run. Memory is
-/// allocated only while more blocks are in use than ever before in the run. A worker that takes the
-/// batch divides it into slices, as it does with a batch of AddTasks.
+/// The tasks lie in chunks of up to 252 tasks. Memory is allocated only while more chunks are in
+/// use than ever before in the run.
 WEFT_API bool AddTasksAfter(TaskScheduler &scheduler, uint32_t afterCount,
                             const CounterTarget *after, uint32_t count, const Task *tasks,
                             Counter *counter = nullptr, const TaskOptions &options = {},
@@ -115,9 +114,8 @@ inline bool AddTaskAfter(TaskScheduler &scheduler, uint32_t afterCount, const Co
 /// (weft/time.h).
 ///
 /// Returns false, after a report, if nothing was submitted: NullTask, BadOption, NotRunning,
-/// RunEnding, InHook, CounterOverflow, WrongScheduler; OutOfMemory if there are more than 262,144
-/// tasks with a handle or a group. `handle`, if given, stands for the task in Withdraw. Thread-safe
-/// while the scheduler runs.
+/// RunEnding, InHook, CounterOverflow, WrongScheduler; OutOfMemory as in AddTaskAfter. `handle`, if
+/// given, stands for the task in Withdraw. Thread-safe while the scheduler runs.
 WEFT_API bool AddTaskAt(TaskScheduler &scheduler, Clock::time_point time, Task task,
                         Counter *counter = nullptr, const TaskOptions &options = {},
                         DeferredHandle *handle = nullptr) noexcept;

@@ -73,7 +73,6 @@ struct MemoryHooks {
     void (*releaseStacks)(void *memory, size_t bytes, void *user) = nullptr;
 };
 
-#ifdef WEFT_NEXT  // only source/next has it
 /// Gives back memory that a scheduler has needed only for a while: the stacks of fibers that are
 /// free, grown queues that are empty, and pools.
 ///
@@ -82,7 +81,6 @@ struct MemoryHooks {
 /// noticed, up to two milliseconds late. Later calls may allocate again. Reports NotRunning.
 /// Thread-safe while the scheduler runs.
 WEFT_API void TrimMemory(TaskScheduler &scheduler) noexcept;
-#endif
 
 /// Functions that weft calls on each worker thread: those that it creates, and those that call
 /// RunWorker. They must not submit tasks.

@@ -46,11 +46,11 @@ enum class IdlePolicy : uint8_t {
 /// Workers that belong together: cores of one kind, a NUMA node, or threads of a lower priority in
 /// the system.
 ///
-/// TaskOptions::groups says which groups may run a task. If it is 0, the task has the groups of the
-/// task that submits it. A task that gets no groups in this way is in no groups: any group that is
+/// TaskOptions::groups says which group may run a task. If it is 0, the task has the group of the
+/// task that submits it. A task that gets no group in this way is in no group: any group that is
 /// not namedOnly may run it, and so may attached threads. If SchedulerOptions::lowGroups is not 0,
-/// only these groups run Low tasks that are in no groups; attached threads do if it names all
-/// groups. The tasks of one run may name at most 9 different sets of groups.
+/// only these groups run Low tasks that are in no group; attached threads do if it names all
+/// groups.
 struct WorkerGroup {
     /// The name of the group's threads, instead of SchedulerOptions::threadName. Must outlive the
     /// scheduler.
@@ -83,19 +83,19 @@ struct SchedulerOptions {
     const WorkerGroup *groups = nullptr;
     /// Number of `groups`, up to 8.
     uint32_t groupCount = 0;
-    /// The groups that run Low tasks that are in no groups: bit i for groups[i]. 0 = as for other
+    /// The groups that run Low tasks that are in no group: bit i for groups[i]. 0 = as for other
     /// tasks.
     uint8_t lowGroups = 0;
-    /// The largest number of Small tasks that can run or wait at the same time, up to 1,000,000.
-    /// 0 = 128, or 16 for each worker if that is more.
+    /// smallFibers + largeFibers tasks can run or wait at the same time. Each of the two is up to
+    /// 1,000,000. 0 = 128, or 16 for each worker if that is more.
     uint32_t smallFibers = 0;
-    /// The same for Large tasks, up to 1,000,000. 0 = 32, or 2 for each worker if that is more.
+    /// See smallFibers. 0 = 32, or 2 for each worker if that is more.
     uint32_t largeFibers = 0;
-    /// Stack size of a Small task, at least 16 KiB. weft maps twice as much, so that a waiting task
-    /// can run another one on top of its own frames. Pages that are never touched take no memory
-    /// (on Windows they count as committed).
+    /// Has no effect: each task has a stack of largeStackBytes. At least 16 KiB.
     size_t smallStackBytes = 64 << 10;
-    /// The same for Large tasks.
+    /// Stack size of a task, at least 16 KiB. weft maps twice as much, so that a waiting task can
+    /// run another one on top of its own frames. Pages that are never touched take no memory (on
+    /// Windows they count as committed).
     size_t largeStackBytes = 512 << 10;
     /// Stack size of a worker thread, at least 64 KiB. Tasks never run on this stack.
     size_t threadStackBytes = 512 << 10;
@@ -133,11 +133,10 @@ struct SchedulerOptions {
     /// task of Run has returned. Then their calls are refused (RunEnding), and EndDelayed names
     /// what the end waits for. Up to 60,000.
     uint32_t stopGraceMilliseconds = 1000;
-    /// A stall (OutOfSmallFibers, OutOfLargeFibers, Stalled) is reported when it has lasted for
+    /// A stall (OutOfSmallFibers, Stalled) is reported when it has lasted for
     /// this time. 1 to 60,000.
     uint32_t stallMilliseconds = 500;
-    /// A queue whose oldest task or fiber has waited for this time gets a sixth of the workers'
-    /// time. 1 to 60,000.
+    /// Has no effect: see Priority for what lower priorities get. 1 to 60,000.
     uint32_t agingMilliseconds = 100;
     /// weft reports NoProgress, once a run, if no task ends for this time while tasks are pending
     /// and a worker or attached thread is awake. The usual cause is a task that runs for too long
@@ -170,9 +169,8 @@ struct SchedulerOptions {
     /// are pending. A task is pending from the call that submits it until it has finished. Each
     /// call of a thread that is no worker counts as one more, and so does each counter but the
     /// first for which a task waits. samples/host_threads/README.md says what still allocates. Up
-    /// to 65,536. With 1,024 it takes about 200 KiB more for each worker, 340 KiB for each of
-    /// maxAttached threads, and 2 MiB for the pools of all. 0 = queues and pools begin small, and
-    /// grow.
+    /// to 65,536. With 1,024 it takes about 72 KiB more for each worker and each of maxAttached
+    /// threads, and 3 MiB for the pools of all. 0 = queues and pools begin small, and grow.
     uint32_t pendingTasks = 0;
 };
 

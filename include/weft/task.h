@@ -28,12 +28,11 @@ struct Task {
 ///
 /// While a worker could begin a High task, it begins no other one, wherever the High task was
 /// submitted. Tasks that a task waits for have the priority of the waiting task, if that is higher.
-/// No priority starves: a queue whose oldest item has waited for longer than
-/// SchedulerOptions::agingMilliseconds gets a sixth of the workers' time.
+/// No priority starves: each one that has work gets at least an eighth of the workers' time, and
+/// the oldest task of a priority comes next after a millisecond, for at most a sixth of the time.
 enum class Priority : uint8_t { High, Normal, Low };
 
-/// The stack size of a task: SchedulerOptions::smallStackBytes or
-/// SchedulerOptions::largeStackBytes.
+/// Has no effect: each task has a stack of SchedulerOptions::largeStackBytes.
 enum class StackClass : uint8_t { Small, Large };
 
 /// The workers that may continue a task after a wait.
@@ -70,9 +69,9 @@ struct TaskOptions {
     /// The name of the task in reports. The string must live until the run has ended, as a string
     /// literal does.
     const char *name = nullptr;
-    /// The groups that may run the task: bit i for SchedulerOptions::groups[i]. 0 = the groups of
-    /// the task that submits it; if no task submits it, see WorkerGroup. Must be 0 if `worker` is
-    /// given.
+    /// The group that may run the task: bit i for SchedulerOptions::groups[i], and no other bit. 0
+    /// = the group of the task that submits it; if no task submits it, see WorkerGroup. Must be 0
+    /// if `worker` is given.
     uint8_t groups = 0;
     /// The task belongs to this group (weft/data/task_group.h), which counts it, and skips it if
     /// the group is cancelled before the task begins. Then the submission has no counter. Not for

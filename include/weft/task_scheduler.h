@@ -38,6 +38,10 @@ struct EntryGate;
 /// Returns true if it did. The task may then be on another worker. Does nothing on a thread that
 /// runs no task, and where waits are not allowed.
 WEFT_API bool PassPoint(TaskScheduler &scheduler) noexcept;
+
+/// Call it in place of a wait that has nothing to wait for: reports WaitInScope in a scope of
+/// NoSuspend. `call`: the name of the public call. Does nothing on a thread that runs no task.
+WEFT_API void NoteWait(TaskScheduler &scheduler, const char *call) noexcept;
 }  // namespace internal
 
 /// Runs tasks on fibers.
@@ -137,9 +141,8 @@ public:
     /// Submits `count` tasks, and copies them. `counter`, if given, is increased by `count` now and
     /// decremented as each task has finished.
     ///
-    /// If `count` is 0, nothing happens. The worker that submits begins the tasks in their order.
-    /// Workers that steal tasks from it begin at the end of the batch. If a batch has waited for
-    /// longer than SchedulerOptions::agingMilliseconds, every worker begins at its end.
+    /// If `count` is 0, nothing happens. The worker that submits usually begins the tasks in their
+    /// order. Workers that steal tasks from it begin at the end of the batch.
     ///
     /// Submits nothing after a report: NullTask, BadOption, NotRunning, RunEnding, InHook,
     /// CounterOverflow, WrongScheduler. If there is no memory for the tasks, reports OutOfMemory
@@ -252,9 +255,9 @@ public:
     void SetActiveWorkers(uint32_t count) noexcept;
 
     /// Changes SchedulerOptions::lowGroups: from now on these groups run Low tasks that are in no
-    /// groups.
+    /// group.
     ///
-    /// With 0, these tasks run where other tasks that are in no groups run. A Low task that has
+    /// With 0, these tasks run where other tasks that are in no group run. A Low task that has
     /// begun in another group continues there until it waits or ends. If a bit stands for no group,
     /// reports BadOption and has no effect. Thread-safe while the scheduler runs.
     void SetLowGroups(uint8_t groups) noexcept;

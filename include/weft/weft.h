@@ -106,13 +106,13 @@ enum {
 /// The priority of a task.
 ///
 /// While a worker could begin a high task, it begins no other one. Tasks that a task waits for have
-/// the priority of the waiting task, if that is higher. No priority starves: a queue whose oldest
-/// item has waited for longer than weft_options::agingMilliseconds gets a sixth of the workers'
-/// time.
+/// the priority of the waiting task, if that is higher. No priority starves: each one that has work
+/// gets at least an eighth of the workers' time, and the oldest task of a priority comes next after
+/// a millisecond, for at most a sixth of the time.
 typedef uint8_t weft_priority;
 enum { WEFT_PRIORITY_HIGH = 0, WEFT_PRIORITY_NORMAL = 1, WEFT_PRIORITY_LOW = 2 };
 
-/// The stack size of a task: weft_options::smallStackBytes or weft_options::largeStackBytes.
+/// Has no effect: each task has a stack of weft_options::largeStackBytes.
 typedef uint8_t weft_stack_class;
 enum { WEFT_STACK_SMALL = 0, WEFT_STACK_LARGE = 1 };
 
@@ -191,9 +191,9 @@ enum {
     WEFT_REPORT_TASK_THREW = 17,         ///< A C++ exception left a task.
     /// A task changed the floating-point control words (only if weft is a debug build).
     WEFT_REPORT_FLOATING_POINT_STATE = 18,
-    /// A task is to begin, but each small fiber holds a task that waits.
+    /// A task is to begin, but each fiber holds a task that waits.
     WEFT_REPORT_OUT_OF_SMALL_FIBERS = 19,
-    WEFT_REPORT_OUT_OF_LARGE_FIBERS = 20,  ///< The same for a large task and the large fibers.
+    WEFT_REPORT_OUT_OF_LARGE_FIBERS = 20,  ///< Never reported.
     /// All workers sleep, and tasks wait for something that no worker runs.
     WEFT_REPORT_STALLED = 21,
     WEFT_REPORT_OUT_OF_MEMORY = 22,     ///< There is no memory for a scheduler, a queue or a wait.
@@ -278,9 +278,9 @@ typedef struct weft_task_options {
     const char *name;
     weft_priority priority;  ///< Default: WEFT_PRIORITY_NORMAL.
     weft_stack_class stack;  ///< Default: WEFT_STACK_SMALL.
-    /// The groups that may run the task: bit i for weft_options::groups[i]. 0 = the groups of the
-    /// task that submits it; if no task submits it, see weft_worker_group. Must be 0 if `worker` is
-    /// given. Default: 0.
+    /// The group that may run the task: bit i for weft_options::groups[i], and no other bit. 0 =
+    /// the group of the task that submits it; if no task submits it, see weft_worker_group. Must be
+    /// 0 if `worker` is given. Default: 0.
     uint8_t groups;
 } weft_task_options;
 
@@ -337,11 +337,10 @@ typedef struct weft_thread_hooks {
 /// Workers that belong together: cores of one kind, a NUMA node, or threads of a lower priority in
 /// the system.
 ///
-/// weft_task_options::groups says which groups may run a task. If it is 0, the task has the groups
-/// of the task that submits it. A task that gets no groups in this way is in no groups: any group
-/// that is not namedOnly may run it, and so may attached threads. If weft_options::lowGroups is not
-/// 0, only these groups run low tasks that are in no groups. The tasks of one run may name at most
-/// 9 different sets of groups.
+/// weft_task_options::groups says which group may run a task. If it is 0, the task has the group of
+/// the task that submits it. A task that gets no group in this way is in no group: any group that
+/// is not namedOnly may run it, and so may attached threads. If weft_options::lowGroups is not 0,
+/// only these groups run low tasks that are in no group.
 typedef struct weft_worker_group {
     /// The name of the group's threads, instead of weft_options::threadName; or null. Must outlive
     /// the scheduler.
@@ -379,21 +378,21 @@ typedef struct weft_options {
     /// Groups of workers. The sum of their workers must be `workers`. Null = one group. Default:
     /// null.
     const weft_worker_group *groups;
-    /// The largest number of small tasks that can run or wait at the same time, up to 1,000,000.
-    /// Default: 0, which means 128, or 16 for each worker if that is more.
+    /// smallFibers + largeFibers tasks can run or wait at the same time. Each of the two is up to
+    /// 1,000,000. Default: 0, which means 128, or 16 for each worker if that is more.
     uint32_t smallFibers;
-    /// The same for large tasks. Default: 0, which means 32, or 2 for each worker if that is more.
+    /// See smallFibers. Default: 0, which means 32, or 2 for each worker if that is more.
     uint32_t largeFibers;
-    /// Stack size of a small task, at least 16 KiB. weft maps twice as much, so that a waiting task
-    /// can run another one on top of its own frames. Pages that are never touched take no memory
-    /// (on Windows they count as committed). Default: 64 KiB.
+    /// Has no effect: each task has a stack of largeStackBytes. At least 16 KiB. Default: 64 KiB.
     size_t smallStackBytes;
-    size_t largeStackBytes;  ///< The same for large tasks. Default: 512 KiB.
+    /// Stack size of a task, at least 16 KiB. weft maps twice as much, so that a waiting task can
+    /// run another one on top of its own frames. Default: 512 KiB.
+    size_t largeStackBytes;
     /// Stack size of a worker thread, at least 64 KiB. Tasks never run on it. Default: 512 KiB.
     size_t threadStackBytes;
     weft_idle_policy idle;   ///< Default: WEFT_IDLE_BALANCED.
     weft_affinity affinity;  ///< Default: WEFT_AFFINITY_NONE.
-    /// The groups that run low tasks that are in no groups: bit i for groups[i]. Default: 0, as for
+    /// The groups that run low tasks that are in no group: bit i for groups[i]. Default: 0, as for
     /// other tasks.
     uint8_t lowGroups;
     /// True: weft installs a handler for SIGSEGV and SIGBUS that names the task whose stack has
@@ -425,11 +424,10 @@ typedef struct weft_options {
     /// main task of weft_run has returned. Then their calls are refused (RUN_ENDING). Up to 60,000.
     /// Default: 1,000.
     uint32_t stopGraceMilliseconds;
-    /// A stall (OUT_OF_SMALL_FIBERS, OUT_OF_LARGE_FIBERS, STALLED) is reported when it has lasted
-    /// for this time. 1 to 60,000. Default: 500.
+    /// A stall (OUT_OF_SMALL_FIBERS, STALLED) is reported when it has lasted for this time. 1 to
+    /// 60,000. Default: 500.
     uint32_t stallMilliseconds;
-    /// A queue whose oldest task or fiber has waited for this time gets a sixth of the workers'
-    /// time. 1 to 60,000. Default: 100.
+    /// Has no effect. 1 to 60,000. Default: 100.
     uint32_t agingMilliseconds;
     /// weft reports NO_PROGRESS, once a run, if no task ends for this time while tasks are pending
     /// and a worker or attached thread is awake. Up to 600,000. Default: 0, no check.
@@ -679,10 +677,10 @@ WEFT_API void weft_decrement_counter(weft_scheduler *scheduler, weft_counter *co
                                      uint32_t n) WEFT_NOTHROW;
 
 /// Declares work that weft does not see, and that will decrement a counter: of a device, a network,
-/// another thread. Until its end, weft does not report STALLED, OUT_OF_SMALL_FIBERS and
-/// OUT_OF_LARGE_FIBERS. `name`: for tools; it may be null, and must live until the end of the work.
-/// Each call needs one weft_end_external_work with the same name, after the counter has been
-/// decremented. Thread-safe. Needs no run.
+/// another thread. Until its end, weft does not report STALLED and OUT_OF_SMALL_FIBERS. `name`: for
+/// tools; it may be null, and must live until the end of the work. Each call needs one
+/// weft_end_external_work with the same name, after the counter has been decremented. Thread-safe.
+/// Needs no run.
 WEFT_API void weft_begin_external_work(weft_scheduler *scheduler, const char *name) WEFT_NOTHROW;
 /// Ends what weft_begin_external_work began. Thread-safe. Needs no run.
 WEFT_API void weft_end_external_work(weft_scheduler *scheduler, const char *name) WEFT_NOTHROW;
@@ -757,7 +755,7 @@ WEFT_API uint32_t weft_worker_count(const weft_scheduler *scheduler) WEFT_NOTHRO
 /// call or the end of the run. Attached threads do not count. Thread-safe.
 WEFT_API void weft_set_active_workers(weft_scheduler *scheduler, uint32_t count) WEFT_NOTHROW;
 
-/// Changes weft_options::lowGroups: from now on these groups run low tasks that are in no groups.
+/// Changes weft_options::lowGroups: from now on these groups run low tasks that are in no group.
 /// If a bit stands for no group, reports BAD_OPTION and has no effect. Thread-safe.
 WEFT_API void weft_set_low_groups(weft_scheduler *scheduler, uint8_t groups) WEFT_NOTHROW;
 
@@ -784,12 +782,12 @@ typedef struct weft_statistics {
     uint64_t pendingTasks;        ///< Tasks that have been submitted and have not finished.
     uint32_t workers;             ///< As weft_worker_count.
     uint32_t attachedThreads;     ///< Threads that are attached now.
-    uint32_t smallFibers;         ///< Small fibers in the pool.
-    uint32_t smallFibersInUse;    ///< With a task that runs or waits, or a worker that searches.
-    uint32_t smallFibersTouched;  ///< Small fibers that have been used in this run.
-    uint32_t largeFibers;         ///< The same for large fibers.
-    uint32_t largeFibersInUse;    ///< The same for large fibers.
-    uint32_t largeFibersTouched;  ///< The same for large fibers.
+    uint32_t smallFibers;         ///< 0, and so are the next two.
+    uint32_t smallFibersInUse;    ///< 0.
+    uint32_t smallFibersTouched;  ///< 0.
+    uint32_t largeFibers;         ///< Fibers in the pool.
+    uint32_t largeFibersInUse;    ///< With a task that runs or waits, or a worker that searches.
+    uint32_t largeFibersTouched;  ///< Fibers that have been used in this run.
 } weft_statistics;
 
 /// Writes the statistics of the scheduler to `statistics`. `bytes`: sizeof(weft_statistics). Fields

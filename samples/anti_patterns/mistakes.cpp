@@ -92,11 +92,12 @@ void RunUntilHelped(Log &log, const SchedulerOptions &options, TaskFunction main
 
 void PoolTooSmall(Log &log) {
     SchedulerOptions options = log.Options();
-    options.smallFibers = 2;
+    options.workers = 1;
+    options.smallFibers = options.largeFibers = 2;
     RunUntilHelped(log, options, [](TaskScheduler *scheduler, void *event) {
-        const std::vector<Task> tasks(8, Task{WaitForArgument, event});
+        const std::vector<Task> tasks(20, Task{WaitForArgument, event});
         Counter counter;
-        scheduler->AddTasks(8, tasks.data(), &counter);
+        scheduler->AddTasks(20, tasks.data(), &counter);
         scheduler->WaitForCounter(&counter);
     });
 }

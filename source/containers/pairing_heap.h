@@ -51,7 +51,6 @@ public:
     }
 
 private:
-    friend struct DebugLayout;
     // Merges two heaps. Neither may have siblings, and the result has none.
     static HeapLinks *Merge(HeapLinks *a, HeapLinks *b) noexcept {
         if (Less()(*static_cast<Item *>(b), *static_cast<Item *>(a))) {

@@ -1,10 +1,10 @@
-// A word of notices that workers read between two pieces of work. A notice is a bit that says that
-// there may be work of a kind somewhere.
+// A word that workers look at between two tasks. Each bit is a notice: it says that there may be
+// work of a kind somewhere. The lower bits stand for levels (scheduler/state/level.h).
 //
-// A notice may be set although there is no item of its kind. But while there is an item, the notice
-// is set, or the thread that published the item is about to set it. The word is written only when
-// the first item of a kind comes, and when a worker finds no item left. So a check costs one load
-// of a cache line that is seldom written.
+// Levels in kUnnoticed have no notice. A notice may be set although there is no item of its kind.
+// But while there is an item, the notice is set, or the thread that published the item is about to
+// set it. The word is written only when the first item of a kind comes, and when a worker finds no
+// item left. So a check costs one load of a cache line that is seldom written.
 //
 // No item is missed. P publishes an item (p1), then reads the notice (p2, in Show). C clears the
 // notice (c1), then checks for items once more (c2, in Hide). All four are seq_cst. If P reads the
@@ -21,25 +21,10 @@ namespace weft::internal {
 /// The word of notices of a scheduler. All calls are thread-safe.
 class Notices {
 public:
-    static constexpr uint32_t kLargeWork = 1;  // a task that needs a Large fiber
-    static constexpr uint32_t kInjected = 2;   // an item in the injector
-    static constexpr uint32_t kTimed = 4;      // a deadline
-    static constexpr uint32_t kForValue = 8;   // a waiter for a value of a counter above zero
-    static constexpr uint32_t kGroups = 8;
-    /// Not about items: set for the whole run if the run has an order (SchedulerOptions::order).
-    static constexpr uint32_t kOrdered = 1u << 31;
-
-    /// A High task or ready fiber that some worker of the group may take. LowWork: the same for
-    /// Low.
-    static constexpr uint32_t HighWork(uint32_t group) noexcept { return kFirstHigh << group; }
-    static constexpr uint32_t LowWork(uint32_t group) noexcept {
-        return kFirstHigh << kGroups << group;
-    }
-    /// The same for several groups. `groups` has one bit for each group.
-    static constexpr uint32_t HighWorkOf(uint32_t groups) noexcept { return kFirstHigh * groups; }
-    static constexpr uint32_t LowWorkOf(uint32_t groups) noexcept {
-        return (kFirstHigh << kGroups) * groups;
-    }
+    static constexpr uint32_t kLevels = (1u << 27) - 1;  // a bit for each level
+    static constexpr uint32_t kInjected = 1u << 27;      // an item in the injector
+    static constexpr uint32_t kTimed = 1u << 28;         // a deadline
+    static constexpr uint32_t kForValue = 1u << 29;      // a waiter for a value above zero
 
     /// Returns all notices. relaxed: a hint for workers that are awake. A worker that is about to
     /// park checks for the items themselves.
@@ -54,8 +39,8 @@ public:
         if ((m_bits.load(kSeqCst) & bits) != bits) m_bits.fetch_or(bits, kSeqCst);
     }
 
-    /// Clears the notices. Call it when no item was found. `any()` checks once more, with seq_cst
-    /// loads.
+    /// Clears the notices, and sets them again if any() finds an item. Call it when no item was
+    /// found, or after all were taken. `any()` uses seq_cst loads.
     template <class Any>
     void Hide(uint32_t bits, Any any) noexcept {
         m_bits.fetch_and(~bits, kSeqCst);  // [order]
@@ -63,7 +48,6 @@ public:
     }
 
 private:
-    static constexpr uint32_t kFirstHigh = 16;
     env::Atomic<uint32_t> m_bits{0};
 };
 

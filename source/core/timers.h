@@ -1,5 +1,5 @@
-// A heap of deadlines, the earliest on top. It has no thread of its own: workers ask for the
-// deadlines that are due, and make the calls for them.
+// A heap of deadlines, the earliest on top. It has no thread of its own: workers take the timers
+// that are due.
 #pragma once
 
 #include "containers/pairing_heap.h"
@@ -11,22 +11,11 @@
 
 namespace weft::internal {
 
-/// What a deadline is for, for those who look for timers of a kind. `owner` depends on it.
-enum class TimerKind : uint8_t { Other, Task, Batch, Sleep, Wait };
-
-/// The call that is made once when a deadline is due.
-struct Expiry {
-    // `context` comes from the caller of TakeDue
-    void (*call)(void *context, void *owner) = nullptr;
-    void *owner = nullptr;
-    TimerKind kind = TimerKind::Other;
-};
-
 /// A deadline. Its owner provides the memory, which must last until the timer was cleared or taken.
 struct Timer : HeapLinks {
     uint64_t deadline = 0;  // in nanoseconds of env::Now()
     uint64_t order = 0;     // equal deadlines are due in the order of Set
-    Expiry expiry;
+    uint32_t owner = 0;     // see kThreadOwner in scheduler/state/scheduler.h
     bool isSet = false;
 };
 
@@ -36,21 +25,24 @@ class Timers {
 public:
     static constexpr uint64_t kNever = ~uint64_t{0};
 
-    /// Adds the timer. Returns true if it is the earliest now.
-    bool Set(Timer &timer, uint64_t deadline, Expiry expiry) noexcept {
+    /// Adds the timer, then calls begin() under the lock. If that returns false, removes the timer
+    /// again and returns false. So no thread takes the timer before begin() has ended.
+    template <class Begin>
+    bool SetIf(Timer &timer, uint64_t deadline, Begin begin) noexcept {
         const SpinLock::Held held(m_lock);
         timer.deadline = deadline;
         timer.order = m_orders++;
-        timer.expiry = expiry;
         timer.isSet = true;
         m_heap.Push(timer);
-        if (&m_heap.Top() != &timer) return false;
-        Note();
-        return true;
+        const bool isFirst = &m_heap.Top() == &timer;
+        if (isFirst) Note();
+        if (begin()) return true;
+        Remove(timer);
+        if (isFirst) Note();
+        return false;
     }
 
-    /// Removes the timer. Returns false if it was due and was taken: its call was made, is being
-    /// made or will be made.
+    /// Removes the timer. Returns false if it was taken.
     bool Clear(Timer &timer) noexcept {
         const SpinLock::Held held(m_lock);
         if (!timer.isSet) return false;
@@ -60,63 +52,52 @@ public:
         return true;
     }
 
-    /// Takes the earliest timer if it is due. From then on its owner may use the timer again, even
-    /// before the call is made.
-    bool TakeDue(uint64_t now, Expiry &expiry) noexcept {
+    /// Takes the earliest timer that is due and for which claim(timer) returns true; drops those
+    /// for which it returns false. Returns null if there is none. `claim` is called under the lock:
+    /// until then Clear waits.
+    template <class Claim>
+    Timer *TakeDue(uint64_t now, Claim claim) noexcept {
         const SpinLock::Held held(m_lock);
-        const bool due = !m_heap.IsEmpty() && m_heap.Top().deadline <= now;
-        if (due) {
-            expiry = m_heap.Top().expiry;
-            Remove(m_heap.Top());
+        Timer *due = nullptr;
+        while (due == nullptr && !m_heap.IsEmpty() && m_heap.Top().deadline <= now) {
+            Timer &timer = m_heap.Top();
+            Remove(timer);
+            if (claim(timer)) due = &timer;
         }
         Note();  // also if none is due after all: this renews the estimate in ticks
         return due;
     }
 
-    /// Removes a timer for which isWanted(timer) returns true, and returns it; null if there is
-    /// none. isWanted is called under the lock, so it must not call this object.
-    template <class IsWanted>
-    Timer *TakeIf(IsWanted isWanted) noexcept {
+    /// Returns the deadline of the timer, or kNever if it is not set.
+    uint64_t DeadlineOf(const Timer &timer) noexcept {
         const SpinLock::Held held(m_lock);
-        Timer *const timer = m_heap.Find(isWanted);
-        if (timer == nullptr) return nullptr;
-        Remove(*timer);
-        Note();
-        return timer;
+        return timer.isSet ? timer.deadline : kNever;
     }
+
     /// Calls look(timer) for each timer, under the lock.
     template <class Look>
     void ForEach(Look look) noexcept {
         const SpinLock::Held held(m_lock);
-        m_heap.Find([&](const Timer &timer) { return look(timer), false; });
-    }
-
-    /// Returns true if no other timer is set.
-    bool IsOnly(const Timer &timer) noexcept {
-        const SpinLock::Held held(m_lock);
-        return timer.isSet && &m_heap.Top() == &timer && timer.child == nullptr;
+        m_heap.Find([&](const Timer &timer) {
+            look(timer);
+            return false;
+        });
     }
 
     /// Returns the earliest deadline, or kNever. seq_cst: the caller has announced before that it
-    /// will sleep; see ParkInTime (scheduler/submit/timing.cpp).
+    /// will sleep.
     uint64_t Next() const noexcept { return m_next.load(kSeqCst); }
 
-    /// Returns true if there is a deadline. relaxed: a hint.
-    bool Any() const noexcept { return m_ticksLeft.load(kRelaxed) != kNever; }
-
-    /// Returns true if TakeDue may find a timer. A hint for workers that are awake.
-    bool MayBeDue() const noexcept { return Any() && MayBeDue(env::Ticks()); }
-
-    /// Does the same for a given reading of the ticks. After the machine was suspended, the ticks
-    /// may begin anew. Then `ticks` is below the noted value, the subtraction wraps, and the result
+    /// Returns true if TakeDue may find a timer. A hint for workers that are awake. After the
+    /// machine was suspended, the ticks may begin anew. Then the subtraction wraps, and the result
     /// is true, so TakeDue notes new values. relaxed, both: the result may be wrong once, if new
     /// values are noted between the two loads.
-    bool MayBeDue(uint64_t ticks) const noexcept {
-        return ticks - m_notedAt.load(kRelaxed) >= m_ticksLeft.load(kRelaxed);
+    bool MayBeDue() const noexcept {
+        const uint64_t left = m_ticksLeft.load(kRelaxed);
+        return left != kNever && env::Ticks() - m_notedAt.load(kRelaxed) >= left;
     }
 
 private:
-    friend struct DebugLayout;
     // Orders timers by deadline, then by the order of Set.
     struct Earlier {
         bool operator()(const Timer &a, const Timer &b) const noexcept {

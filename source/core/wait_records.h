@@ -1,36 +1,33 @@
 // The records of waiters. They are linked into the lists of counters by their numbers.
 //
 // Record i belongs to fiber i, because a fiber waits for one counter at a time. Waiters that are no
-// fibers, and notes, use spare records. These come from a pool in which workers have caches.
+// fibers use spare records. These come from a pool in which workers have caches.
 #pragma once
 
 #include "containers/cached_pool.h"
 #include "platform/compiler.h"
 #include "platform/env.h"
 #include "platform/memory.h"
+#include "weft/task.h"
 
 #include <cstdint>
 
 namespace weft::internal {
 
-/// An entry in the list of a counter.
+/// An entry in the list of a counter. Links are numbers of records plus one; 0: none.
 struct WaitRecord {
-    enum class Kind : uint32_t {
-        Waiter,  ///< `owner` waits until the count is at or below `value`
-        /// `value` was the count right before an Add that came during a sort (counter_waiting.h)
-        Note
-    };
-    /// Number of the next older record in the list, plus one. 0: end of the list
     env::Plain<uint32_t> next;
-    env::Plain<uint32_t> value;
-    env::Plain<uint32_t> owner;  ///< a fiber's number, or the owner that RegisterOther was given
-    env::Plain<Kind> kind;
+    env::Plain<uint32_t> child;     ///< in the heap of a counter: see counters.h
+    env::Plain<uint32_t> target;    ///< the waiter waits until the count is at or below it
+    env::Plain<uint32_t> owner;     ///< a fiber's number, or the owner that RegisterOther was given
+    env::Plain<Priority> priority;  ///< of the waiter
+    env::Plain<bool> isRoot;        ///< of the heap
 };
 
 /// All records of a scheduler.
 class WaitRecords {
-    // Up to 4 million; in practice memory is the limit.
-    using Spares = CachedPool<WaitRecord, 17>;
+    // Up to a million. Together with those of the fibers, a counter's word has bits for them.
+    using Spares = CachedPool<WaitRecord, 15>;
 
 public:
     static constexpr uint32_t kNone = ~0u, kMaxSpares = Spares::kMaxItems;

@@ -421,33 +421,6 @@ TEST_CASE("ParallelFor: a loop is noexcept if its body is", "[parallel_for]") {
     static_cast<void>(none);
 }
 
-TEST_CASE("ParallelFor: its tasks have the name and the stack class of its options",
-          "[parallel_for]") {
-    SchedulerOptions options = test::Options(2);
-    struct Seen {
-        std::atomic<uint32_t> named{0}, others{0};
-    } seen;
-    options.trace.user = &seen;
-    options.trace.kinds = TraceHooks::Bit(TraceKind::TaskBegin);
-    options.trace.event = [](const TraceEvent &event, void *user) {
-        Seen &all = *static_cast<Seen *>(user);
-        ++(event.task != nullptr && event.task == std::string("loop") ? all.named : all.others);
-    };
-    test::Runner runner(options);
-    std::atomic<uint32_t> large{0};
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        LoopOptions loop;
-        loop.priority = Priority::Low;
-        loop.stack = StackClass::Large;
-        loop.name = "loop";
-        const auto body = [&](uint32_t) { large += scheduler.CurrentFiber() >= 128; };
-        ParallelFor(scheduler, 0, 100u, body, loop);
-    }) == Status::Ok);
-    CHECK(seen.named >= 1);
-    CHECK(seen.others == 1);  // the main task
-    CHECK(large == 100);
-}
-
 TEST_CASE("ParallelFor2D: each cell is run once", "[parallel_for][grid]") {
     constexpr uint32_t kSizes[][2] = {{0, 5},    {5, 0},  {1, 1},   {1, 1000},
                                       {1000, 1}, {7, 13}, {120, 90}};

@@ -66,27 +66,6 @@ TEST_CASE("C: weft_stop_for withdraws tasks that wait, and awaits the others", "
     weft_destroy(scheduler);
 }
 
-TEST_CASE("C: without options, weft_run gives the main task a large stack and a name", "[c]") {
-    test::TraceLog trace;
-    weft::SchedulerOptions options = test::Options(1);
-    trace.AttachTo(options);
-    test::Runner runner(options);
-    const auto main = [](weft_scheduler *scheduler, void *arg) {
-        *static_cast<uint32_t *>(arg) = weft_current_fiber(scheduler);
-    };
-    uint32_t fiber = 0;
-    CHECK(weft_run(&runner.scheduler, main, &fiber, nullptr) == WEFT_STATUS_OK);
-    CHECK(fiber >= options.smallFibers);
-    CHECK(trace.Events(test::Traced::TaskBegin).at(0).task == "main");
-
-    weft_task_options small = test::TaskOptionsOfC();
-    small.name = "small";
-    trace.Clear();
-    CHECK(weft_run(&runner.scheduler, main, &fiber, &small) == WEFT_STATUS_OK);
-    CHECK(fiber < options.smallFibers);
-    CHECK(trace.Events(test::Traced::TaskBegin).at(0).task == "small");
-}
-
 TEST_CASE("C: null options are the defaults", "[c]") {
     weft_scheduler *const scheduler = weft_create(nullptr);
     REQUIRE(scheduler != nullptr);

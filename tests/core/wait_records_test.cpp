@@ -20,10 +20,10 @@ TEST_CASE("wait records: spares are distinct, never move, and are reused", "[wai
         const uint32_t spare = records.TakeSpare();
         REQUIRE(spare >= 10);
         CHECK(spares.insert(spare).second);
-        records.At(spare).value = i;
+        records.At(spare).target = i;
         addresses.push_back(&records.At(spare));
     }
-    for (uint32_t i = 0; i < 300; ++i) CHECK(addresses[i]->value == i);
+    for (uint32_t i = 0; i < 300; ++i) CHECK(addresses[i]->target == i);
     for (uint32_t i = 0; i < 10; ++i) CHECK(&records.At(i) == &records.At(0) + i);
     for (uint32_t spare : spares) records.GiveBackSpare(spare);
     const test::FailingAllocation failing(0);
@@ -64,10 +64,10 @@ TEST_CASE("wait records: no spare has two owners", "[wait_records]") {
                         wrong.fetch_add(1);
                         return;
                     }
-                    records.At(spare).value = spare;  // plain: a race if two threads had it
+                    records.At(spare).target = spare;  // plain: a race if two threads had it
                 }
                 for (uint32_t spare : mine) {
-                    if (records.At(spare).value != spare) wrong.fetch_add(1);
+                    if (records.At(spare).target != spare) wrong.fetch_add(1);
                     owners[spare].fetch_sub(1);
                     records.GiveBackSpare(spare);
                 }

@@ -49,6 +49,7 @@ weft::Counter g_later;
 weft::Counter g_crumbs;
 weft::Counter g_pinned;
 weft::Counter g_timed;
+weft::Counter g_staged(9);
 weft::Counter g_rest;
 weft::Counter g_traced;
 std::optional<weft::Mutex> g_textures;
@@ -168,6 +169,17 @@ NOINLINE void WaitForLong(weft::TaskScheduler *scheduler, void *) {
     weft::WaitForCounterFor(*scheduler, &g_never, std::chrono::hours(1));
 }
 
+NOINLINE void Choose(weft::TaskScheduler *scheduler, void *) {
+    weft::Counter *const counters[] = {&g_never, &g_staged};
+    g_ready.fetch_add(1);
+    scheduler->WaitForAny(2, counters);
+}
+
+NOINLINE void Nap(weft::TaskScheduler *scheduler, void *) {
+    g_ready.fetch_add(1);
+    weft::SleepFor(*scheduler, std::chrono::hours(1));
+}
+
 NOINLINE void Spin(weft::TaskScheduler *scheduler, void *arg) {
     const std::vector<weft::Task> crumbs(40, weft::Task{Nothing, arg});
     scheduler->AddTasks(40, crumbs.data(), &g_crumbs, Named("crumb"));
@@ -176,6 +188,10 @@ NOINLINE void Spin(weft::TaskScheduler *scheduler, void *arg) {
     scheduler->AddTasks(2, crumbs.data(), &g_pinned, pinned);
     weft::AddTaskAt(*scheduler, weft::Now() + std::chrono::hours(1), crumbs[0], &g_timed,
                     Named("timed"));
+    // The decrement makes a heap of them (core/counters.h).
+    for (uint32_t value = 1; value != 8; ++value)
+        weft::AddTaskAfter(*scheduler, &g_staged, value, crumbs[0], nullptr, Named("stage"));
+    scheduler->DecrementCounter(&g_staged);
     g_ready.fetch_add(1);
     for (volatile bool forever = true; forever;) {
     }
@@ -184,9 +200,12 @@ NOINLINE void Spin(weft::TaskScheduler *scheduler, void *arg) {
 static void Busy(weft::TaskScheduler *scheduler, void *) {
     g_mutex->lock();
     const weft::Task locker{LockMutex, nullptr}, sleeper{WaitForLong, nullptr};
+    const weft::Task chooser{Choose, nullptr}, napper{Nap, nullptr};
     scheduler->AddTasks(1, &locker, &g_rest, Named("locker"));
     scheduler->AddTasks(1, &sleeper, &g_rest, Named("sleeper"));
-    while (g_ready.load() != 2) scheduler->Yield();
+    scheduler->AddTasks(1, &chooser, &g_rest, Named("chooser"));
+    scheduler->AddTasks(1, &napper, &g_rest, Named("napper"));
+    while (g_ready.load() != 4) scheduler->Yield();
     const weft::Task spinner{Spin, nullptr};
     weft::Counter spun;
     scheduler->AddTasks(1, &spinner, &spun, Named("spinner"));
@@ -239,13 +258,14 @@ int main(int argc, char **argv) {
     if (scheduler.Start() != weft::Status::Ok) return 1;
     const weft::Task main{busy ? Busy : Deadlock, nullptr};
     scheduler.AddTasks(1, &main, nullptr, Named("main"));
-    while (g_ready.load() != (busy ? 3 : 11)) std::this_thread::yield();
+    while (g_ready.load() != (busy ? 5 : 11)) std::this_thread::yield();
 
     std::vector<std::thread> threads;
     std::vector<weft::Counter *> counters = {&g_later};
     if (busy) counters = {&g_crumbs, &g_pinned, &g_timed};
     for (weft::Counter *counter : counters)
         threads.emplace_back([&, counter] { scheduler.WaitForCounter(counter); });
+    if (busy) threads.emplace_back([&] { scheduler.WaitIdle(); });
     WaitUntilAsleep(busy ? 1 : 0);
     std::puts("stuck");
     std::fflush(stdout);

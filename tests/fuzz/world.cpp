@@ -66,10 +66,9 @@ void World::ChooseGroups(uint32_t layout) {
 }
 
 uint8_t World::Groups(uint32_t set) const {
-    static constexpr uint8_t kOfThree[] = {0, 1, 4, 6};
-    return static_cast<uint8_t>(options.groups != m_groups ? 0
-                                : options.groupCount == 3  ? kOfThree[set]
-                                                           : set);
+    static constexpr uint8_t kOfTwo[] = {0, 1, 2, 0}, kOfThree[] = {0, 1, 2, 4};
+    if (options.groups != m_groups) return 0;
+    return options.groupCount == 3 ? kOfThree[set] : kOfTwo[set];
 }
 
 void World::CheckPlace(const TaskScheduler &running, uint8_t groups) const {

@@ -254,11 +254,7 @@ TEST_CASE("DescribeFault: addresses on a stack, in its guard page, and elsewhere
             },
             StackClass::Small);
     }) == Status::Ok);
-#ifdef WEFT_NEXT  // there is one class of stacks
     const char *const classes[2] = {"", ""};
-#else
-    const char *const classes[2] = {"large, ", "small, "};
-#endif
     const std::string large = " of fiber " + std::to_string(fiber[0]) + " (" + classes[0];
     const std::string small = " of fiber " + std::to_string(fiber[1]) + " (" + classes[1];
     CHECK(found[0].find("address on the stack" + large) == 0);

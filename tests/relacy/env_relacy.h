@@ -461,6 +461,11 @@ public:
     void Reset() noexcept {}
 };
 inline void *ThreadSlot() noexcept { return nullptr; }
+inline void SetThreadSlot(void *) noexcept {}
+inline void *HookSlot() noexcept { return nullptr; }
+inline void SetHookSlot(void *) noexcept {}
+inline void *CallSlot() noexcept { return nullptr; }
+inline void *ExchangeCallSlot(void *) noexcept { return nullptr; }
 
 [[noreturn]] inline void Panic(const char *invariant) noexcept {
     FailAs(rl::test_result_user_assert_failed, invariant, Where());

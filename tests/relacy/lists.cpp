@@ -4,7 +4,7 @@
 #include "relacy/suite.h"
 
 #include "containers/push_list.h"
-#include "core/idle_set.h"
+#include "core/idle.h"
 #include "core/notices.h"
 
 namespace relacy {
@@ -80,76 +80,144 @@ struct Consumers : ListTest<Consumers, 3> {
     }
 };
 
+// Two nodes are pushed at once, beside a third one. They must arrive together, in order.
+struct Batches : ListTest<Batches, 3> {
+    void thread(unsigned index) {
+        if (index == 0) {
+            for (int order = 0; order < 2; ++order) {
+                nodes[0][order].order = order;
+                nodes[0][order].payload.Write(order + 1);
+            }
+            nodes[0][1].next = &nodes[0][0];
+            list.Push(&nodes[0][1], &nodes[0][0]);
+        } else if (index == 1) {
+            Push(1, 0);
+        } else {
+            Consume();
+            Check(seen[0] != 1, "a batch was torn");
+        }
+    }
+    void after() {
+        Consume();
+        Check(seen[0] == 2 && seen[1] == 1, "a node was lost");
+    }
+};
+
+// A consumer takes all nodes, keeps the oldest one and pushes the others again, as TakeBehind does
+// (scheduler/policy/places.cpp). Each node must go to one consumer.
+struct Returned : ListTest<Returned, 3> {
+    int taken = 0;
+
+    void Take() {
+        Node *const oldest = list.TakeAll();
+        if (oldest == nullptr) return;
+        for (Node *rest = oldest->next; rest != nullptr;) {
+            Node *const next = rest->next;
+            list.Push(rest);
+            rest = next;
+        }
+        Check(oldest->payload.Read() == oldest->order + 1, "another node's payload");
+        oldest->payload.Write(-1);
+        ++taken;
+    }
+    void before() {
+        for (int i = 0; i < 4; ++i) Push(i / 2, i % 2);
+    }
+    void thread(unsigned) { Take(); }
+    void after() {
+        while (!list.IsEmpty()) Take();
+        Check(taken == 4, "a node was lost, or came twice");
+    }
+};
+
 // The owner of an inbox announces that it sleeps and looks once more. A producer pushes, and then
-// wakes this worker if it sleeps (TakeSleeperAt).
+// wakes this worker if it sleeps (WakeAt in scheduler/submit/wake.cpp).
 struct Inbox : ListTest<Inbox, 3> {
-    IdleSet idle;
+    Idle idle;
     env::Parker parker;
 
     void before() { Check(idle.Acquire(1), "no memory"); }
     void Deliver(uint32_t producer) {
         Push(producer, 0);
-        if (idle.TakeSleeperAt(0)) parker.Unpark();
+        if (idle.TakeAt(0)) parker.Unpark();
     }
     void thread(unsigned index) {
         if (index < 2) return Deliver(index);
         for (int count = Consume(); count < 2; count += Consume()) {
-            idle.Announce(0, WorkerMode::PinnedOnly);
-            if (list.IsEmpty() || !idle.Cancel(0, WorkerMode::PinnedOnly)) parker.Park();
+            idle.Announce(0, 0, true);
+            if (list.IsEmpty() || !idle.TakeAt(0)) parker.Park();
         }
     }
 };
 
 // Like Inbox, for the injector: a producer wakes any worker that sleeps.
 struct Injector : ListTest<Injector, 3> {
-    IdleSet idle;
+    Idle idle;
     env::Parker parker;
 
     void before() {
         Check(idle.Acquire(1), "no memory");
-        idle.StartSearching();
+        idle.StartSearching(false);
     }
-    void Post(uint32_t producer) {
+    void Inject(uint32_t producer) {
         Push(producer, 0);
-        if (!idle.Wanted()) return;
-        if (idle.TakeSleeper(0) != IdleSet::kNone) parker.Unpark();
+        if (!idle.PlainWanted()) return;
+        if (idle.TakeAny(0) != Idle::kNone) parker.Unpark();
     }
     void thread(unsigned index) {
-        if (index < 2) return Post(index);
+        if (index < 2) return Inject(index);
         for (int count = Consume(); count < 2; count += Consume()) {
-            idle.Announce(0, WorkerMode::Tasks);
-            if (list.IsEmpty() || !idle.Cancel(0, WorkerMode::Tasks)) parker.Park();
+            idle.Announce(0, 1, false);
+            if (list.IsEmpty() || !idle.TakeAt(0)) parker.Park();
         }
     }
 };
 
-// The consumer clears the notice and then takes all nodes (scheduler/find/arrivals.cpp). A producer
-// that finds the notice set does not set it again. So at the end the list must be empty, or the
-// notice must be set.
+// Consumers take all nodes, clear the notice and look once more (TakeInjected in
+// scheduler/policy/places.cpp). A producer that finds the notice set does not set it again. So at
+// the end the list must be empty, or the notice must be set.
 struct Noticed : ListTest<Noticed, 2> {
     Notices notices;
 
-    void Post(uint32_t producer, int order) {
+    void Inject(uint32_t producer, int order) {
         Push(producer, order);
         notices.Show(Notices::kInjected);
     }
     void thread(unsigned index) {
         if (index == 0) {
-            Post(0, 0);
-            Post(0, 1);
-            Post(1, 0);
+            Inject(0, 0);
+            Inject(0, 1);
+            Inject(1, 0);
             return;
         }
         for (int look = 0; look < 3; ++look) {
-            if (notices.Look() == 0) continue;
-            notices.Hide(Notices::kInjected, [] { return false; });
+            if ((notices.Look() & Notices::kInjected) == 0) continue;
             Consume();
+            notices.Hide(Notices::kInjected, [this] { return !list.IsEmpty(); });
         }
     }
     void after() {
         const bool isShown = notices.Look() != 0;
         Check(Consume() == 0 || isShown, "a pushed node has no notice");
     }
+};
+
+// A thread publishes the first item and shows its notice, while two workers hide the notice. The
+// item must keep it.
+struct Hidden : Suite<Hidden, 3> {
+    Notices notices;
+    env::Atomic<uint32_t> items{0};
+
+    void before() { notices.Show(1); }
+    void thread(unsigned index) {
+        if (index == 0) {
+            items.fetch_add(1, kSeqCst);
+            notices.Show(1);
+        } else {
+            notices.Hide(1, [this] { return items.load(kSeqCst) != 0; });
+        }
+    }
+    void after() { Check(notices.Has(1), "an item has no notice"); }
 };
 
 }  // namespace
@@ -161,8 +229,11 @@ int main(int argc, char **argv) {
     Runner runner(argc, argv);
     runner.Run<Producers>("producers", 200000);
     runner.Run<Consumers>("consumers", 200000);
+    runner.Run<Batches>("batches", 200000);
+    runner.Run<Returned>("returned", 200000);
     runner.Run<Inbox>("inbox", 200000);
     runner.Run<Injector>("injector", 200000);
     runner.Run<Noticed>("noticed", 200000);
+    runner.Run<Hidden>("hidden", 200000);
     return runner.Report();
 }

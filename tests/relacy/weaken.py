@@ -35,16 +35,14 @@ SOURCES = [
     "source/containers/atomic_bit_set.h",
     "source/containers/segment_pool.h",
     "source/containers/task_slab.h",
-    "source/core/counter_waiting.h",
-    "source/core/counter_waiting.cpp",
-    "source/core/idle_set.h",
-    "source/core/fiber_pool.cpp",
-    "source/scheduler/state/counter_ops.h",
+    "source/core/counters.h",
+    "source/core/counters.cpp",
+    "source/core/idle.h",
+    "source/core/notices.h",
     "source/scheduler/state/entry_gate.h",
-    "source/scheduler/state/scheduler.cpp",
-    "source/scheduler/submit/pending.h",
-    "source/scheduler/wait/sleep.cpp",
-    "source/scheduler/run/search.cpp",
+    "source/scheduler/state/fibers.h",
+    "source/scheduler/run/ending.cpp",
+    "source/scheduler/wait/wait.h",
     "include/weft/counter.h",
 ]
 
@@ -54,7 +52,6 @@ MODELS = {
     "source/frame/": ("frame", "tagged_", "arenas"),
     "source/graph/": ("graph_",),
     "source/post/": ("post_",),
-    "source/scheduler/find/rescue": ("group", "large", "loop_large", "meet_large", "pool_"),
     "source/sync/": ("sync_",),
     "include/weft/data/": ("cancel_", "failures"),
     "include/weft/frame/": ("frame",),
@@ -67,7 +64,7 @@ NEITHER = ["source/platform/"]
 SAMPLE = [
     ("source/containers/work_stealing_deque.h", "PopIf", "m_bottom.exchange(bottom, kSeqCst)"),
     ("source/containers/push_list.h", "TakeAll", "m_head.exchange(nullptr, kAcquire)"),
-    ("source/core/idle_set.h", "Wanted", "m_state.load(kSeqCst)"),
+    ("source/core/idle.h", "PlainWanted", "m_state.load(kSeqCst)"),
 ]
 
 
@@ -84,7 +81,7 @@ def compiler(tree):
 
 
 def suites_with(file, cache={}):
-    """The suites that a file is compiled into, first those that are named after it. `shutdown`, which takes longest, is for
+    """The suites that a file is compiled into, first those that are named after it. `ending`, which takes longest, is for
     the scheduler's files alone."""
     for suite in suites():
         if suite not in cache:
@@ -95,7 +92,7 @@ def suites_with(file, cache={}):
     alike = lambda suite: (suite not in stem and stem.split("_")[0] not in suite, suite)
     fitting = [suite for suite in suites() if os.path.join(ROOT, file) in cache[suite]]
     if "/scheduler/" not in file:
-        fitting = [suite for suite in fitting if suite != "shutdown"]
+        fitting = [suite for suite in fitting if suite != "ending"]
     return sorted(fitting, key=alike)
 
 

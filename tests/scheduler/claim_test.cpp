@@ -37,33 +37,6 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("invariant 8: the task time of one batch is not used for the next one", "[claim]") {
-    for (int round = 0; round < 20; ++round) {
-        test::Runner runner(test::Options(2));
-        constexpr uint32_t kCount = 64;
-        std::atomic<uint32_t> ran[kCount + 1]{};
-        std::atomic<uint32_t> started{0};
-        std::atomic<bool> met{true};
-        test::Batch empty(400, [](TaskScheduler &, uint32_t) {});
-        test::Batch batch(kCount, [&](TaskScheduler &, uint32_t i) {
-            // The first task that starts blocks its worker until the next task of the slice has
-            // run.
-            if (started.fetch_add(1) == 0 && i + 1 < kCount) {
-                met.store(test::SpinUntil([&] { return ran[i + 1].load() != 0; }));
-            }
-            ran[i].fetch_add(1);
-        });
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            Counter before, counter;
-            scheduler.AddTasks(400, empty.Tasks(), &before);
-            scheduler.WaitForCounter(&before);
-            scheduler.AddTasks(kCount, batch.Tasks(), &counter);
-            scheduler.WaitForCounter(&counter);
-        }) == Status::Ok);
-        REQUIRE(met.load());
-    }
-}
-
 TEST_CASE("claim: a task may wait for a later task of its own slice", "[claim][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
@@ -141,28 +114,6 @@ TEST_CASE("claim: claimed tasks are not lost when a task of the claim waits and 
         CHECK(wrong.load() == 0);
         CHECK(leaves.load() == kCount / 8 * kLeaves);
     }
-}
-
-TEST_CASE("claim: tasks behind a task that is longer than expected can be stolen", "[claim]") {
-    // All tasks but one are short: each takes at least 0.2 microseconds on any machine, most take
-    // about a microsecond. So a claim takes few tasks, but more than one. The long task ends only
-    // when all tasks outside its worker's claim have run. A claim is at most 3 microseconds of
-    // expected work.
-    test::Runner runner(test::Options(2));
-    constexpr uint32_t kCount = 4000;
-    std::atomic<uint32_t> ran{0};
-    std::atomic<bool> met{true};
-    test::Batch batch(kCount, [&](TaskScheduler &, uint32_t i) {
-        // A slice has 64 tasks. If a claim took the rest of a slice, 48 tasks could not be stolen.
-        if (i == 2000) met.store(test::SpinUntil([&] { return ran.load() >= kCount - 17; }));
-        for (volatile uint32_t turns = 0; turns < 1500;) turns = turns + 1;
-        ran.fetch_add(1);
-    });
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        scheduler.AddTasksAndWait(kCount, batch.Tasks());
-    }) == Status::Ok);
-    CHECK(met.load());
-    CHECK(ran.load() == kCount);
 }
 
 TEST_CASE("claim: a counter is not touched after the last decrement of a claim", "[claim]") {

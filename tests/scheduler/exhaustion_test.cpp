@@ -83,11 +83,7 @@ TEST_CASE("memory hooks: memory without the alignment that weft asked for counts
         uint32_t shifted = 0, released = 0;
     };
     // up to the largest alignment that weft asks for
-#ifdef WEFT_NEXT
     constexpr size_t kMost = 64;
-#else
-    constexpr size_t kMost = 16384;
-#endif
     for (size_t from = 32; from <= kMost; from *= 2) {
         Shifted host{from};
         SchedulerOptions options = test::Options(1);
@@ -141,9 +137,6 @@ TEST_CASE("memory hooks: AttachThread without memory gives a status, and works a
             runner.scheduler.DetachThread();
         }).join();
         runner.scheduler.Stop();
-#ifndef WEFT_NEXT  // there it allocates nothing
-        CHECK(failures > 2);
-#endif
         CHECK(failures < 1000);
         CHECK(marks.Wrong() == 0);
         CHECK(memory.OutstandingBytes() == 0);
@@ -194,65 +187,6 @@ TEST_CASE("exhaustion: one small and one large fiber are enough for attached and
             CHECK(test::Faults(runner.log) == "");
         }
     }
-}
-
-namespace {
-
-// Several tasks of one stack class share the only fiber of this class. The tasks, attached threads
-// and external threads all wait for one counter.
-void ExpectReport(StackClass stack, ReportCode code, const char *what, const char *option) {
-    for (uint32_t workers : {1u, 3u}) {
-        for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Spin, IdlePolicy::Sleep}) {
-            INFO(workers << " workers, policy " << static_cast<int>(idle));
-            test::Runner runner(test::Options(workers, 1, 1, idle));
-            Counter gate(1);
-            std::atomic<uint32_t> finished{0};
-            test::Batch waiters(5, [&](TaskScheduler &scheduler, uint32_t) {
-                scheduler.WaitForCounter(&gate);
-                finished.fetch_add(1);
-            });
-            const TaskOptions options{Priority::Normal, stack, kAnyWorker, "waiter"};
-            REQUIRE(runner.scheduler.Start() == Status::Ok);
-            test::Threads threads(4, [&](uint32_t self) {
-                if (self < 2) {
-                    runner.scheduler.AttachThread();
-                    runner.scheduler.WaitForCounter(&gate);
-                    runner.scheduler.DetachThread();
-                } else {
-                    runner.scheduler.AddTasksAndWait(5, waiters.Tasks(), options);
-                }
-                finished.fetch_add(100);
-            });
-            CHECK(test::SpinUntil([&] { return runner.log.CountOf(code) != 0; }));
-            CHECK(finished.load() == 0);
-            runner.scheduler.DecrementCounter(&gate);
-            threads.Join();
-            test::Marks marks(20);
-            runner.scheduler.AddTasksAndWait(20, marks.Tasks(), options);  // work continues
-            runner.scheduler.Stop();
-            CHECK(finished.load() == 410);
-            CHECK(marks.Wrong() == 0);
-            CHECK(runner.log.CountOf(code) == 1);
-            CHECK(runner.log.Count() == 1 + runner.log.CountOf(ReportCode::Stalled));
-            CHECK(test::Names(runner.log.First(code).what, what));
-            CHECK(test::Names(runner.log.First(code).hint, option));
-            CHECK(!runner.log.First(code).fatal);
-        }
-    }
-}
-
-}  // namespace
-
-TEST_CASE("report OutOfSmallFibers: once, with attached and waiting threads, and the run continues",
-          "[exhaustion]") {
-    ExpectReport(StackClass::Small, ReportCode::OutOfSmallFibers, "all 1 small fibers wait",
-                 "SchedulerOptions::smallFibers");
-}
-
-TEST_CASE("report OutOfLargeFibers: once, with attached and waiting threads, and the run continues",
-          "[exhaustion]") {
-    ExpectReport(StackClass::Large, ReportCode::OutOfLargeFibers, "all 1 large fibers wait",
-                 "SchedulerOptions::largeFibers");
 }
 
 namespace {

@@ -333,41 +333,6 @@ TEST_CASE("fair: the process may exit in onReport of an external thread", "[fair
     CHECK(!test::Names(child.output, "Stop"));
 }
 
-TEST_CASE("OutOfSmallFibers is not reported while outside work is declared", "[fair]") {
-    for (const bool isDeclared : {false, true}) {
-        SchedulerOptions options = test::Options(1, 2, 2, IdlePolicy::Sleep);
-        test::Runner runner(options);
-        Counter gate(1);
-        std::atomic<uint32_t> waiting{0};
-        test::Batch waiter(2, [&](TaskScheduler &running, uint32_t) {
-            waiting.fetch_add(1);
-            running.WaitForCounter(&gate);
-        });
-        test::Batch leaf(1, [](TaskScheduler &, uint32_t) {});
-        test::Threads outside(1, [&](uint32_t) {
-            test::SpinUntil([&] { return waiting.load() == 2; });
-            if (isDeclared)
-                std::this_thread::sleep_for(
-                    std::chrono::milliseconds(20 * options.stallMilliseconds));
-            else
-                test::SpinUntil([&] { return runner.log.Count() != 0; });
-            runner.scheduler.DecrementCounter(&gate);
-        });
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {  // runs on a Large fiber
-            if (isDeclared) ExternalWork::Begin(scheduler);
-            Counter all;
-            scheduler.AddTasks(2, waiter.Tasks(), &all);
-            test::YieldUntil(scheduler, [&] { return waiting.load() == 2; });
-            scheduler.AddTask(leaf[0]);
-            scheduler.WaitForCounter(&all);
-            if (isDeclared) ExternalWork::End(scheduler);
-        }) == Status::Ok);
-        outside.Join();
-        CHECK(runner.log.CountOf(ReportCode::OutOfSmallFibers) == (isDeclared ? 0 : 1));
-        CHECK(runner.log.Count() == (isDeclared ? 0 : 1));
-    }
-}
-
 TEST_CASE("fair: pinned tasks run in the order of their priorities", "[fair]") {
     std::vector<int> order;
     test::Runner runner(NothingLate(1));
@@ -444,35 +409,9 @@ TEST_CASE("fair: at a yield, a ready High fiber runs before Low tasks", "[fair]"
     const ResumeOn resume = GENERATE(ResumeOn::AnyWorker, ResumeOn::SameWorker);
     const bool pumps = GENERATE(false, true);
     INFO("resume " << static_cast<int>(resume) << ", pumps " << pumps);
-#ifdef WEFT_NEXT  // If the thread has just lost its CPU, the Low tasks are owed time.
     bool isFirst = false;
     for (int tries = 0; !isFirst && tries < 5; ++tries) isFirst = HighGoesFirst(resume, pumps);
     CHECK(isFirst);
-#else
-    CHECK(HighGoesFirst(resume, pumps));
-#endif
-}
-
-TEST_CASE("fair: a worker runs the tasks of a batch from the first to the last", "[fair][order]") {
-    const uint32_t count = GENERATE(8u, 16u, 20u, 200u);
-    const test::Submitter submitter = GENERATE(test::Submitter::Main, test::Submitter::Outside);
-    INFO(count << " tasks, submitter " << static_cast<int>(submitter));
-    std::vector<uint32_t> order, expected(count);
-    std::iota(expected.begin(), expected.end(), 0u);
-    test::Batch batch(count, [&](TaskScheduler &, uint32_t i) { order.push_back(i); });
-    test::Runner runner(NothingLate(1));
-    if (submitter == test::Submitter::Main) {
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            Counter all;
-            scheduler.AddTasks(count, batch.Tasks(), &all);
-            test::YieldUntil(scheduler, [&] { return all.IsZero(); });
-        }) == Status::Ok);
-    } else {
-        REQUIRE(runner.scheduler.Start() == Status::Ok);
-        runner.scheduler.AddTasksAndWait(count, batch.Tasks());
-        runner.scheduler.Stop();
-    }
-    CHECK(order == expected);
 }
 
 TEST_CASE("fair: a thief takes the last tasks of a batch", "[fair][order]") {

@@ -1,6 +1,5 @@
 // Mistakes of tasks and of the host, and how weft reports them. Most of these tests end a child
 // process.
-#include "scheduler/state/describe_fault.h"
 #include "scheduler/state/reporting.h"
 
 #include "support/child_process.h"
@@ -76,13 +75,8 @@ TEST_CASE("report StackOverflow: names the task, its fiber and the option, and t
                     RunGreedy(WithFaults(workers), stack, leaps);
                 });
                 INFO(child.output << " workers " << workers << " leaps " << leaps);
-#ifdef WEFT_NEXT  // there is one class of stacks
                 const bool large = true;
                 const char *const size = " KiB), ";
-#else
-                const bool large = stack == StackClass::Large;
-                const char *const size = large ? "(large, " : "(small, ";
-#endif
                 CHECK(child.signal == SIGSEGV);
                 CHECK(test::Names(child.output, "weft: fatal: stack overflow of fiber "));
                 CHECK(test::Names(child.output, size));

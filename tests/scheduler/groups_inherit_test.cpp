@@ -73,32 +73,6 @@ TEST_CASE("groups: SetLowGroups does not move a task that names groups and runs 
     CHECK(test::Faults(runner.log) == "");
 }
 
-#ifndef WEFT_NEXT  // there a task names one group
-// The outer task names group 1 only, the inner task names both groups. So the tasks of the inner
-// task may run in both groups.
-TEST_CASE("groups: a task run inline submits into all of its groups, even if the waiter has fewer",
-          "[groups]") {
-    const test::GroupLayout layout({Group(1), Group(1)});
-    test::Runner runner(layout.Options());
-    std::atomic<bool> ran{false};
-    std::atomic<uint32_t> stuck{0};
-    test::Batch leaf(1, [&](TaskScheduler &, uint32_t) { ran.store(true); });
-    test::Batch inner(1, [&](TaskScheduler &scheduler, uint32_t) {
-        scheduler.AddTask(leaf[0]);
-        // This worker is busy, so group 0 must run it.
-        stuck.fetch_add(!test::SpinUntil([&] { return ran.load(); }));
-    });
-    test::Batch outer(1, [&](TaskScheduler &scheduler, uint32_t) {
-        scheduler.AddTasksAndWait(1, inner.Tasks(), InGroups(3));
-    });
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        scheduler.AddTasksAndWait(1, outer.Tasks(), InGroups(2));
-    }) == Status::Ok);
-    CHECK(stuck.load() == 0);
-    CHECK(runner.log.Text() == "");
-}
-#endif
-
 // The pinned task names no groups. So its tasks name none either, and only group 0 may run them.
 TEST_CASE("groups: a task pinned to a worker of a namedOnly group runs none of its own tasks there",
           "[groups]") {

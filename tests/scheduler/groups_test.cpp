@@ -632,11 +632,7 @@ TEST_CASE("groups: tasks inherit the groups of the main task", "[groups]") {
         INFO(layout->Text());
         test::Runner runner(layout->Options());
         GroupWitness witness(*layout);
-#ifdef WEFT_NEXT  // a task names one group
         const uint8_t set = 1;
-#else
-        const uint8_t set = 1 | 2;
-#endif
         auto main = [&](TaskScheduler *scheduler) {
             witness.wrong.fetch_add(scheduler->CurrentWorker() != 0);
             Visitors visitors(witness, 300, set);
@@ -985,47 +981,6 @@ TEST_CASE("groups: Run and Start copy the groups", "[groups]") {
     }
 }
 
-// A new run begins without sets.
-TEST_CASE("groups: each run may use nine new sets", "[groups]") {
-    const GroupLayout &layout = *test::GroupLayouts()[3];
-    test::Runner runner(layout.Options());
-    GroupWitness witness(layout);
-    for (const uint32_t first : {1u, 6u, 4u}) {
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            for (uint32_t set = first; set < first + 9; ++set) {
-                Visitors visitors(witness, 20, static_cast<uint8_t>(set));
-                scheduler.AddTasksAndWait(20, visitors.Tasks(), InGroups(set));
-            }
-        }) == Status::Ok);
-    }
-    CHECK(witness.wrong.load() == 0);
-    CHECK(witness.ran.load() == 3 * 9 * 20);
-    CHECK(runner.log.Text() == "");
-}
-
-TEST_CASE("groups: several threads may submit the first tasks of a set at once", "[groups]") {
-    for (int round = 0; round < 20; ++round) {
-        const GroupLayout &layout = *test::GroupLayouts()[3];
-        test::Runner runner(layout.Options());
-        GroupWitness witness(layout);
-        REQUIRE(runner.scheduler.Start() == Status::Ok);
-        test::SpinBarrier barrier(3);
-        test::Threads threads(3, [&](uint32_t self) {
-            for (uint32_t i = 0; i < 9; ++i) {
-                const uint8_t set = static_cast<uint8_t>(1 + (i + self * (round % 2)) % 9);
-                Visitors visitors(witness, 4, set);
-                barrier.Wait();
-                runner.scheduler.AddTasksAndWait(4, visitors.Tasks(), InGroups(set));
-            }
-        });
-        threads.Join();
-        runner.scheduler.Stop();
-        CHECK(witness.wrong.load() == 0);
-        CHECK(witness.ran.load() == 3 * 9 * 4);
-        CHECK(test::Faults(runner.log) == "");
-    }
-}
-
 namespace {
 
 // Submits in every way. Each call must be refused: it runs nothing, raises no counter, and returns.
@@ -1101,20 +1056,6 @@ TEST_CASE("report BadOption: a task names a worker and groups", "[groups]") {
                  "Name either a worker or groups.");
     CheckRefused(test::Options(2), both, "TaskOptions::worker and ::groups are both given",
                  "Name either a worker or groups.");
-}
-
-TEST_CASE("report BadOption: tasks name more than nine different sets", "[groups]") {
-    const GroupLayout &layout = *test::GroupLayouts()[3];
-    GroupWitness witness(layout);
-    CheckRefused(layout.Options(), InGroups(10), "more than 9 different sets of groups",
-                 "Name fewer different sets of groups.", [&](TaskScheduler &scheduler) {
-                     for (uint32_t i = 0; i < 2 * 9; ++i) {
-                         Visitors visitors(witness, 5, static_cast<uint8_t>(1 + i % 9));
-                         scheduler.AddTasksAndWait(5, visitors.Tasks(), InGroups(1 + i % 9));
-                     }
-                 });
-    CHECK(witness.wrong.load() == 0);
-    CHECK(witness.ran.load() == 2 * 2 * 9 * 5);
 }
 
 TEST_CASE(

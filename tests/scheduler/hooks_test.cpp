@@ -51,11 +51,7 @@ void UseEverything(TaskScheduler &scheduler, std::atomic<uint32_t> &wrong) {
 }  // namespace
 
 // Of small, large and reserve stacks.
-#ifdef WEFT_NEXT  // there is one class
 constexpr uint32_t kReservations = 2;
-#else
-constexpr uint32_t kReservations = 3;
-#endif
 
 TEST_CASE("memory hooks: all memory of weft comes from the host, and is released", "[hooks]") {
     for (test::Life life : {test::Life::Run, test::Life::Start}) {

@@ -26,30 +26,6 @@
 
 using namespace weft;
 
-TEST_CASE("Run runs the main task and returns on the calling thread", "[lifecycle][grid]") {
-    for (const test::GridPoint &point : test::Grid()) {
-        for (StackClass stack : {StackClass::Small, StackClass::Large}) {
-            INFO(test::Describe(point));
-            test::Runner runner(point);
-            uint32_t runs = 0, worker = kAnyWorker, fiber = kAnyWorker;
-            std::thread::id mainThread;
-            CHECK(runner.Run(
-                      [&](TaskScheduler &scheduler) {
-                          ++runs;
-                          worker = scheduler.CurrentWorker();
-                          fiber = scheduler.CurrentFiber();
-                          mainThread = std::this_thread::get_id();
-                      },
-                      stack) == Status::Ok);
-            CHECK(runs == 1);
-            CHECK(worker == 0);  // the caller is worker 0
-            CHECK(mainThread == std::this_thread::get_id());
-            CHECK((fiber < point.smallFibers) == (stack == StackClass::Small));
-            CHECK(TaskScheduler::Current() == nullptr);
-        }
-    }
-}
-
 TEST_CASE("Run again after Run; stacks and fibers do not leak", "[lifecycle]") {
     test::Runner runner(test::Options(3, 40, 3));
     std::atomic<uint32_t> ran{0};
@@ -214,51 +190,6 @@ TEST_CASE(
     CHECK(child.code == 0);
 }
 #endif
-
-TEST_CASE("impossible stack sizes give a status, and nothing leaks", "[lifecycle]") {
-    const uint32_t mappings = test::Mappings();
-    const auto refusal = [](const test::Runner &runner, ReportCode code) {
-        CHECK(runner.log.Count() == 1);
-        CHECK(!runner.log.First(code).fatal);
-        CHECK(runner.log.First(code).hint != "");
-        return runner.log.First(code).what;
-    };
-    SECTION("more than the address space") {
-        SchedulerOptions options = test::Options(2);
-        options.largeStackBytes = size_t{1} << 60;
-        test::Runner runner(options);
-        CHECK(runner.Run([](TaskScheduler &) {}) == Status::OutOfMemory);
-        CHECK(refusal(runner, ReportCode::OutOfMemory) ==
-              "the scheduler cannot start: there is no memory for 32 stacks of 1152921504606846976 "
-              "bytes (SchedulerOptions::largeFibers, largeStackBytes)");
-    }
-    SECTION("a size that overflows") {
-        SchedulerOptions options = test::Options(2);
-        options.smallStackBytes = SIZE_MAX - 100;
-        test::Runner runner(options);
-        CHECK(runner.Run([](TaskScheduler &) {}) == Status::OutOfMemory);
-        CHECK(test::Names(refusal(runner, ReportCode::OutOfMemory), "smallStackBytes"));
-    }
-    SECTION("thread stacks larger than the address space") {
-        SchedulerOptions options = test::Options(3);
-        options.threadStackBytes = size_t{1} << 60;
-        test::Runner runner(options);
-        CHECK(runner.Run([](TaskScheduler &) {}) == Status::ThreadFailed);
-        CHECK(test::Names(refusal(runner, ReportCode::BadOption),
-                          "refuses the thread of worker 1 of 3, with a stack of"));
-        CHECK(runner.scheduler.Start() == Status::ThreadFailed);
-        CHECK(test::Names(runner.log.Text(), "refuses the thread of worker 0 of 3"));
-    }
-    SECTION("the watchdog's thread") {
-        SchedulerOptions options = test::Options(1);  // Run needs no other thread
-        options.threadStackBytes = size_t{1} << 60;
-        options.watchdogMilliseconds = 1000;
-        test::Runner runner(options);
-        CHECK(runner.Run([](TaskScheduler &) {}) == Status::ThreadFailed);
-        CHECK(test::Names(refusal(runner, ReportCode::BadOption), "watchdogMilliseconds"));
-    }
-    CHECK(test::Mappings() <= mappings + 4);
-}
 
 TEST_CASE("WorkerCount is by default the number of usable CPUs, or the quota if it is smaller",
           "[lifecycle]") {

@@ -222,7 +222,7 @@ TEST_CASE("NoSuspend: waits in other headers that are over already are reported"
 }
 
 TEST_CASE("NoSuspend: a wait that has nothing to wait for is reported, too",
-          "[no_suspend][report][next][!shouldfail]") {
+          "[no_suspend][report]") {
     const std::string wrong = ScopedCalls::WrongIn([](ScopedCalls &calls,
                                                       TaskScheduler &scheduler) {
         Counter zero;

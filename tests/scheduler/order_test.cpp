@@ -303,6 +303,25 @@ TEST_CASE("order: time is virtual, and never goes back", "[order]") {
     CHECK(std::chrono::steady_clock::now() - begin < 1h);
 }
 
+TEST_CASE("order: a deadline may fall due before other work begins", "[order]") {
+    test::Batch task(1, [](TaskScheduler &, uint32_t) {});
+    for (const bool sleeps : {true, false}) {
+        // fails if the task has not begun at the deadline
+        const auto test = [&](TaskScheduler &scheduler) {
+            Counter counter;
+            scheduler.AddTask(task[0], &counter);
+            if (sleeps)
+                SleepFor(scheduler, 1ms);
+            else
+                static_cast<void>(WaitForCounterFor(scheduler, &counter, 1ms));
+            const bool hasRun = scheduler.PollCounter(&counter);
+            scheduler.WaitForCounter(&counter);
+            return hasRun;
+        };
+        CHECK(ExploreOrders(1000, test, OrderOptions()).order != 0);
+    }
+}
+
 TEST_CASE("order: a loop that looks at the time or yields ends", "[order]") {
     for (uint64_t order = 1; order <= 20; ++order) {
         const auto test = [&](TaskScheduler &scheduler) {

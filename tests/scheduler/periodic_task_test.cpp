@@ -80,11 +80,11 @@ TEST_CASE("PeriodicTask: the destructor withdraws the next run and waits for the
             if (!late.Start(Now() + std::chrono::hours(1)) || !periodic.Start()) return false;
             SleepFor(scheduler, milliseconds(2));
         }
-        // In some orders this task goes on late, so that the second run has begun.
+        // In some orders this task goes on late, so that further runs have begun.
         const uint32_t before = begun;
         const bool isOver = ended == begun;
         SleepFor(scheduler, std::chrono::hours(2));
-        return isOver && begun == before && begun <= 2;
+        return isOver && begun == before;
     };
     const ExploredOrders explored = ExploreOrders(100, test);
     CHECK(explored.tried == 100);

@@ -129,44 +129,6 @@ TEST_CASE("pinned: each worker is woken for its task, after short and long sleep
     }
 }
 
-TEST_CASE("pinned: Large tasks with few Large fibers", "[pinned][grid]") {
-    for (uint32_t large : {1u, 2u}) {
-        for (uint32_t small : {1u, 2u, 16u}) {
-            for (uint32_t workers : {1u, 2u, 8u}) {
-                for (IdlePolicy idle :
-                     {IdlePolicy::Balanced, IdlePolicy::Spin, IdlePolicy::Sleep}) {
-                    INFO(workers << " workers, " << small << "+" << large << ", policy "
-                                 << int(idle));
-                    test::Runner runner(test::Options(workers, small, large, idle));
-                    std::atomic<uint32_t> ran{0}, wrong{0};
-                    test::Batch batch(64, [&](TaskScheduler &scheduler, uint32_t i) {
-                        wrong.fetch_add(scheduler.CurrentWorker() != i % workers ||
-                                        scheduler.CurrentFiber() < small);
-                        if (i % 5 == 0) scheduler.Yield();
-                        wrong.fetch_add(scheduler.CurrentWorker() != i % workers);
-                        ran.fetch_add(1);
-                    });
-                    test::Marks others(64);
-                    REQUIRE(runner.scheduler.Start() == Status::Ok);
-                    Counter counter;
-                    for (uint32_t i = 0; i < 64; ++i) {
-                        runner.scheduler.AddTask(batch[i], &counter,
-                                                 PinnedTo(i % workers, StackClass::Large));
-                        runner.scheduler.AddTask(others[i], &counter,
-                                                 i % 2 == 0 ? test::kLarge : test::kLow);
-                    }
-                    runner.scheduler.WaitForCounter(&counter);
-                    CHECK(others.Wrong() == 0);
-                    runner.scheduler.Stop();
-                    CHECK(ran.load() == 64);
-                    CHECK(wrong.load() == 0);
-                    CHECK(test::Faults(runner.log) == "");
-                }
-            }
-        }
-    }
-}
-
 TEST_CASE("pinned: a main task with worker 0 stays on the caller's thread", "[pinned][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));

@@ -161,26 +161,3 @@ TEST_CASE("submit: a submission never runs tasks, even if the queue is full", "[
     CHECK(early == 0);
     CHECK(ran.load() == 30 * 301);
 }
-
-// The decrement of a finished task may be delayed until the end of the claim. But it must be made
-// before a later task of the claim submits.
-TEST_CASE("invariant 9: a pending decrement is flushed before a later task submits", "[submit]") {
-    test::Runner runner(test::Options(1));
-    std::atomic<uint32_t> late{0};
-    constexpr uint32_t kCount = 400;
-    test::Batch nothing(1, [](TaskScheduler &, uint32_t) {});
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        Counter counter;
-        std::atomic<uint32_t> started{0};
-        test::Batch batch(kCount, [&](TaskScheduler &inner, uint32_t) {
-            // One worker: all earlier ones have finished.
-            const uint32_t before = started.fetch_add(1);
-            inner.AddTask(nothing[0]);
-            const uint32_t outstanding = counter.Value();
-            if (outstanding != kCount - before) late.fetch_add(1);
-        });
-        scheduler.AddTasks(kCount, batch.Tasks(), &counter);
-        scheduler.WaitForCounter(&counter);
-    }) == Status::Ok);
-    CHECK(late.load() == 0);
-}

@@ -1,5 +1,4 @@
-// TrimMemory gives back memory that a scheduler needed only for a while. Only source/next has the
-// call. Without it the tests compile, and fail.
+// TrimMemory gives back memory that a scheduler needed only for a while.
 #include "weft/hooks.h"
 
 #include "support/pages.h"
@@ -17,33 +16,13 @@
 
 using namespace weft;
 
-#ifdef WEFT_NEXT
-#define PROMISED
-#else
-#define PROMISED "[next][!shouldfail]"
-#endif
-
 namespace {
 
-// Calls TrimMemory, a member of TaskScheduler or a function. Returns false if there is none.
-template <class Scheduler>
-auto Trim(Scheduler &scheduler, int) -> decltype(scheduler.TrimMemory(), true) {
-    scheduler.TrimMemory();
-    return true;
-}
-template <class Scheduler>
-auto Trim(Scheduler &scheduler, long) -> decltype(TrimMemory(scheduler), true) {
-    TrimMemory(scheduler);
-    return true;
-}
-template <class Scheduler>
-bool Trim(Scheduler &, ...) {
-    return false;
-}
-
 bool TrimUntil(TaskScheduler &scheduler, const std::function<bool()> &done) {
-    if (!Trim(scheduler, 0)) return false;
-    return done() || test::SpinUntil([&] { return Trim(scheduler, 0) && done(); });
+    return done() || test::SpinUntil([&] {
+               TrimMemory(scheduler);
+               return done();
+           });
 }
 
 // A host that knows how much memory weft has from it, and how many pages of the stacks are in use.
@@ -100,7 +79,7 @@ void UseStack() {
 
 }  // namespace
 
-TEST_CASE("TrimMemory: the stacks of free fibers are given back", "[memory]" PROMISED) {
+TEST_CASE("TrimMemory: the stacks of free fibers are given back", "[memory]") {
     constexpr uint32_t kWaiters = 100;
     SchedulerOptions options = test::Options(2);
     options.stallMilliseconds = 60000;
@@ -129,7 +108,7 @@ TEST_CASE("TrimMemory: the stacks of free fibers are given back", "[memory]" PRO
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("TrimMemory: queues that have grown are given back", "[memory]" PROMISED) {
+TEST_CASE("TrimMemory: queues that have grown are given back", "[memory]") {
     constexpr uint32_t kBurst = 100000;
     SchedulerOptions options = test::Options(1);
     CountingHost host(options);

@@ -150,13 +150,7 @@ TEST_CASE("WaitForAny refuses null counters, no counters, and too many", "[wait_
     CHECK(runner.log.CountOf(ReportCode::BadOption) == 2);
 }
 
-#ifdef WEFT_NEXT
-#define PROMISED
-#else
-#define PROMISED "[next][!shouldfail]"
-#endif
-TEST_CASE("PollCounter: a loop with it ends, also with one worker",
-          "[wait_any][one_worker]" PROMISED) {
+TEST_CASE("PollCounter: a loop with it ends, also with one worker", "[wait_any][one_worker]") {
     test::Runner runner(test::Options(1));
     bool isZero = false;
     uint32_t ran = 0;

@@ -98,8 +98,8 @@ void HighGoesFirst() {
     };
     auto submitter = [&](TaskScheduler *scheduler) {
         Compute(300);
-        scheduler->AddTask(MakeTask(high), nullptr, Of(Priority::High));
         event.Ask();
+        scheduler->AddTask(MakeTask(high), nullptr, Of(Priority::High));
         Compute(5000);
         blockerHasIt = true;
     };
@@ -248,12 +248,8 @@ void SleepersHoldAllFibers() {
     Event event;
     SchedulerOptions options = FairOptions(1);
     options.smallFibers = 4;
-#ifdef WEFT_NEXT  // there is one class; each worker and attached thread may look for work on one
     const uint32_t kFibers = 4 + options.largeFibers + 1 + options.maxAttached;
     options.stallMilliseconds = 40;  // a worker without a fiber polls
-#else
-    constexpr uint32_t kFibers = 4;
-#endif
     const uint64_t stall = options.stallMilliseconds;
     options.onReport = [](const Report &report, void *) {
         Check(report.code == ReportCode::OutOfSmallFibers, "an unexpected report");
@@ -541,8 +537,8 @@ void ClaimsAreShared() {
         scheduler->WaitForCounter(&counter);
         end = weft::env::Now();
     });
-    Check(end - begin <= (40 * 100 / 2 + 400) * kUs,
-          "a worker kept tasks that others could have run");
+    CheckSoon(end - begin <= (40 * 100 / 2 + 400) * kUs,
+              "a worker kept tasks that others could have run");
 }
 
 // There are one Large fiber and Large tasks. Some of them are Low, and only one worker may run

@@ -10,11 +10,7 @@ namespace simulator {
 inline constexpr uint64_t kUs = 1000;  // nanoseconds
 
 // After loot that was too small, a worker leaves others alone for so long at most.
-#ifdef WEFT_NEXT
-inline constexpr uint64_t kThiefRests = 32 * kUs;
-#else
-inline constexpr uint64_t kThiefRests = 0;
-#endif
+inline constexpr uint64_t kThiefRests = 4 * kUs;
 
 inline SchedulerOptions FairOptions(uint32_t workers) {
     CountNanoseconds();

@@ -34,15 +34,8 @@ public:
     }
 
     uint32_t Workers() const { return m_workers; }
-#ifdef WEFT_NEXT  // a task names one group or none
     uint8_t Any() const { return One(Random(m_count)); }
     uint8_t Below(uint32_t group, uint32_t number) const { return One(number % group); }
-#else
-    uint8_t Any() const { return static_cast<uint8_t>(1 + Random((1u << m_count) - 1)); }
-    uint8_t Below(uint32_t group, uint32_t) const {
-        return static_cast<uint8_t>((1u << group) - 1);
-    }
-#endif
     uint8_t One(uint32_t group) const { return static_cast<uint8_t>(1u << group); }
     uint32_t Count() const { return m_count; }
     void ApplyTo(SchedulerOptions &options) const {
@@ -506,11 +499,7 @@ void NamedDoesNotStarve() {
     fair.options.agingMilliseconds = 1;
     const uint8_t named = layout.Any();
     const Priority priority = Random(2) != 0 ? Priority::Normal : Priority::Low;
-#ifdef WEFT_NEXT
     const uint64_t bound = (priority == Priority::Low ? 100'000 : 10'000) * kUs + 40 * kUs;
-#else
-    const uint64_t bound = 8000 * kUs;
-#endif
     struct Endless {
         const Event *event;
         uint64_t bound;

@@ -161,47 +161,6 @@ void LargeSorted(bool any) {
     Check(done == 3, "a Large task was lost");
 }
 
-// More Large tasks wait than there are Large fibers. Only the report of this stall makes the host
-// end their wait. The report must come.
-void StallIsTold() {
-    static weft::env::Parker *s_host;
-    weft::env::Parker host;
-    s_host = &host;
-    SchedulerOptions options = LargeOptions(2 + Random(2), 1 + Random(2));
-    options.idle = IdlePolicy::Sleep;
-    options.stallMilliseconds = 1;  // so short that the worker that sets the timer may be late
-    options.onReport = [](const Report &report, void *) {
-        // The host may be interrupted while it lowers the counter.
-        if (report.code == ReportCode::Stalled && s_host == nullptr) return;
-        if (report.code != ReportCode::OutOfLargeFibers) Fail(report.what);
-        std::exchange(s_host, nullptr)->Unpark();
-    };
-    TaskScheduler scheduler(options);
-    Counter gate(1);
-    uint32_t done = 0;
-    HostThread lowers([&] {
-        host.Park();
-        scheduler.DecrementCounter(&gate);
-    });
-    const auto waits = [&](TaskScheduler *running) {
-        running->WaitForCounter(&gate);
-        ++done;
-    };
-    auto main = [&](TaskScheduler *running) {
-        lowers.Start();
-        Counter counter;
-        const std::vector<Task> waiters(options.largeFibers + 2, MakeTask(waits));
-        running->AddTasks(static_cast<uint32_t>(waiters.size()), waiters.data(), &counter, Large());
-        running->WaitForCounter(&counter);
-    };
-    const Task task = MakeTask(main);
-    Check(
-        scheduler.Run(task.function, task.arg, {Priority::Normal, StackClass::Small}) == Status::Ok,
-        "Run failed");
-    lowers.Join();
-    Check(done == options.largeFibers + 2, "a Large task was lost");
-}
-
 SchedulerOptions LateOptions(bool low) {
     SchedulerOptions options = LargeOptions(2, 2);
     test::LimitLow(options, low);
@@ -287,8 +246,6 @@ void LargeTwoWaiters(bool low) {
 std::vector<Model> LargeModels() {
     return {
         {"large", "more Large tasks than Large fibers", LargeTasks},
-        {"large_stall", "Large tasks that can continue only after OutOfLargeFibers was reported",
-         StallIsTold},
         {"large_waits", "tasks that wait for Large tasks hold all Large fibers", LargeWaits},
         {"large_timed", "the same with deadlines", LargeTimed},
         {"large_limited",

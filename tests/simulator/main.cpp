@@ -4,7 +4,6 @@
 #include "simulator/models.h"
 #include "simulator/virtual_threads.h"
 #include "simulator/weak_memory.h"
-#include "support/next.h"
 
 #include <CLI/CLI.hpp>
 
@@ -18,13 +17,7 @@
 
 namespace {
 
-#ifdef WEFT_NEXT
-constexpr char kScript[] = "tests/simulate.sh --next";
-bool IsNext(const simulator::Model &) { return false; }  // it keeps those promises
-#else
 constexpr char kScript[] = "tests/simulate.sh";
-bool IsNext(const simulator::Model &model) { return test::IsNext(model.explores); }
-#endif
 
 struct Options {
     std::string model;
@@ -44,16 +37,9 @@ void ExploreModel(const simulator::Model &model, const Options &options, Totals 
     std::unordered_set<uint64_t> hashes;
     uint64_t steps = 0;
     const uint64_t schedules = (options.schedules + model.share - 1) / model.share;
-    const bool isNext = IsNext(model);
     for (uint64_t i = 0; i < schedules; ++i) {
         const uint64_t seed = options.seed + i;
         const simulator::Outcome outcome = simulator::Explore(seed, model.body);
-        if (!outcome.failure.empty() && isNext) {
-            std::printf("%-17s fails as expected, seed %" PRIu64 ": %s: %s\n", model.name, seed,
-                        outcome.failure.c_str(), model.explores);
-            ++totals.passed;
-            return;
-        }
         if (!outcome.failure.empty()) {
             std::printf("%-17s FAILED after %" PRIu64 " schedules: seed %" PRIu64
                         ": %s\n    replay: %s %s--replay %s %" PRIu64 "\n",
@@ -64,12 +50,6 @@ void ExploreModel(const simulator::Model &model, const Options &options, Totals 
         }
         hashes.insert(outcome.hash);
         steps += outcome.steps;
-    }
-    if (isNext) {
-        std::printf("%-17s FAILED: does not fail in %" PRIu64 " schedules: remove the mark: %s\n",
-                    model.name, schedules, model.explores);
-        ++totals.failed;
-        return;
     }
     const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     std::printf("%-17s %9zu distinct of %9" PRIu64
@@ -118,15 +98,11 @@ int main(int argc, char **argv) {
              simulator::CoroutineModels, simulator::LoopModels,      simulator::FlowModels,
              simulator::GraphModels,     simulator::DataModels,      simulator::ResultModels,
              simulator::SyncLockModels,  simulator::SyncModels,      simulator::PostModels,
-#ifdef WEFT_NEXT
              simulator::ProtocolModels,  simulator::GridModels,      simulator::StallModels,
              simulator::EdgeModels,
-#endif
          }) {
         for (const simulator::Model &model : models()) {
             if (untilFailure && totals.failed != 0) break;
-            // Bounds of time are not checked with --weak, and mutants need a model that passes.
-            if (IsNext(model) && (simulator::weak::g_orders != nullptr || untilFailure)) continue;
             if (list) std::puts(model.name);
             if (!list && (options.model.empty() || options.model == model.name))
                 ExploreModel(model, options, totals);

@@ -9,19 +9,17 @@ namespace simulator {
 
 struct Model {
     const char *name;
-    const char *explores;  ///< begins with "[next]" if the model must fail (support/next.h)
+    const char *explores;
     std::function<void()> body;
     uint64_t share = 1;  ///< for slow models: one schedule for so many of the others
 };
 
 std::vector<Model> ContainerModels();  ///< containers alone
 std::vector<Model> CounterModels();    ///< the counter alone
-#ifdef WEFT_NEXT
-std::vector<Model> ProtocolModels();  ///< between the parts of the scheduler of source/next/
-std::vector<Model> EdgeModels();      ///< of rare states of the scheduler of source/next/
-std::vector<Model> GridModels();      ///< ways to be busy, times ways in which work comes
-std::vector<Model> StallModels();     ///< which stalls are reported
-#endif
+std::vector<Model> ProtocolModels();   ///< between the parts of the scheduler
+std::vector<Model> EdgeModels();       ///< of rare states
+std::vector<Model> GridModels();       ///< ways to be busy, times ways in which work comes
+std::vector<Model> StallModels();      ///< which stalls are reported
 std::vector<Model> SchedulerModels();  ///< the whole scheduler, basic features
 std::vector<Model> FairModels();       ///< bounds of waiting times
 std::vector<Model> WaitModels();       ///< restricted waits, child tasks

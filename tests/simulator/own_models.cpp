@@ -37,16 +37,8 @@ void Dawdle() {
 
 class Tree;
 
-// What waits with OwnTasks promise differs for the scheduler of source/next/: a task inherits the
-// scope of the wait from its submitter, even if nobody waits for it. A sleeping waiter looks for
-// new tasks once a millisecond.
-#ifdef WEFT_NEXT
-constexpr bool kInherits = true;
+// A sleeping waiter looks for new tasks of its scope this often.
 constexpr uint64_t kLooksEach = 1000 * kUs;
-#else
-constexpr bool kInherits = false;
-constexpr uint64_t kLooksEach = 0;
-#endif
 
 struct Node {
     Tree *tree;
@@ -75,7 +67,7 @@ private:
 
     Node *NewStranger(Node *submitter) {
         Node *const node = NewNode(nullptr, 0);
-        if (kInherits) node->scope = submitter;
+        node->scope = submitter;
         return node;
     }
 

@@ -264,10 +264,8 @@ void RescueOnTop() {
     WaitWithoutRoom wait{counters.New(), Random(2) != 0};
     SchedulerOptions options = Options(1, 2, 0);
     uint32_t holders = 0;  // tasks that only hold a fiber
-#ifdef WEFT_NEXT           // there are at least four fibers
     options.smallFibers = options.largeFibers = options.maxAttached = 1;
     holders = 2;
-#endif
     Counter *const gate = counters.New(1), *const held = counters.New();
     uint32_t holding = 0;
     auto holds = [&](TaskScheduler *scheduler) {

@@ -548,7 +548,7 @@ std::vector<Model> WaitModels() {
         {"block_meets", "two tasks block their workers until the other one has begun",
          NothingMeets},
         {"migrate", "waits with migrateAfterWait", Migrate},
-        {"wait_values", "[next] a counter falls, and a task waits for each of its values",
+        {"wait_values", "a counter falls, and a task waits for each of its values",
          ValuesCostTheSame, 200},
     };
 }

@@ -1,4 +1,4 @@
-// The census of fibers: checks that all fibers of the pool are free.
+// The census of fibers: checks that as many tasks as the options promise can wait at once.
 #include "soak/instance.h"
 
 namespace soak {
@@ -16,12 +16,11 @@ struct Census {
         scheduler->WaitForCounter(&census.gate);
     }
     // Starts `count` tasks that all wait at the gate.
-    void Fill(TaskScheduler &scheduler, uint32_t count, StackClass stack) {
+    void Fill(TaskScheduler &scheduler, uint32_t count) {
         scheduler.IncrementCounter(&arrived, count);
-        for (uint32_t i = 0; i < count; ++i) {
-            scheduler.AddTask({Task, this}, &done,
-                              {Priority::Normal, stack, kAnyWorker, kTaskNames[3]});
-        }
+        TaskOptions options;
+        options.name = kTaskNames[3];
+        for (uint32_t i = 0; i < count; ++i) scheduler.AddTask({Task, this}, &done, options);
         scheduler.WaitForCounter(&arrived);
     }
     std::vector<std::atomic<uint32_t>> seen;
@@ -30,20 +29,19 @@ struct Census {
 
 }  // namespace
 
-void CheckFibers(TaskScheduler &scheduler, const SchedulerOptions &options, uint32_t mainFibers,
-                 Figures &figures) {
-    const uint32_t fibers = options.smallFibers + options.largeFibers;
-    Census census(fibers);
-    if (mainFibers != 0) census.seen[scheduler.CurrentFiber()].fetch_add(1);
-    // Large fibers first: without a free small fiber no loop could begin Large tasks.
-    census.Fill(scheduler, options.largeFibers - mainFibers, StackClass::Large);
-    census.Fill(scheduler, options.smallFibers, StackClass::Small);
-    for (uint32_t i = 0; i < fibers; ++i) {
-        if (census.seen[i].load() != 1)
-            figures.Fail("fiber %u has %u tasks at once", i, census.seen[i].load());
+uint32_t CheckFibers(TaskScheduler &scheduler, const SchedulerOptions &options, bool isTask,
+                     Figures &figures) {
+    const uint32_t tasks = options.smallFibers + options.largeFibers - isTask;
+    Census census(GetStatistics(scheduler).largeFibers);
+    if (isTask) census.seen[scheduler.CurrentFiber()].fetch_add(1);
+    census.Fill(scheduler, tasks);
+    for (size_t i = 0; i < census.seen.size(); ++i) {
+        if (census.seen[i].load() > 1)
+            figures.Fail("fiber %zu has %u tasks at once", i, census.seen[i].load());
     }
     scheduler.DecrementCounter(&census.gate);
     scheduler.WaitForCounter(&census.done);
+    return tasks;
 }
 
 }  // namespace soak

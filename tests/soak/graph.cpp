@@ -7,15 +7,12 @@ using namespace weft;
 
 Permit::Permit(Graph &graph, const TaskScheduler &scheduler)
     // The stack of a thread belongs to no pool.
-    : m_permits(scheduler.CurrentFiber() >= graph.m_pool
-                    ? nullptr
-                    : &graph.m_permits[scheduler.CurrentFiber() < graph.m_smallFibers ? 0 : 1]),
-      m_count(1) {
+    : m_permits(scheduler.CurrentFiber() >= graph.m_pool ? nullptr : &graph.m_permits), m_count(1) {
     Take();
 }
 
-Permit::Permit(Graph &graph, uint32_t small)
-    : m_permits(&graph.m_permits[0]), m_count(static_cast<int32_t>(small)) {
+Permit::Permit(Graph &graph, uint32_t fibers)
+    : m_permits(&graph.m_permits), m_count(static_cast<int32_t>(fibers)) {
     Take();
 }
 
@@ -65,19 +62,15 @@ void Nodes::Check() {
         m_graph.m_figures.Fail("%u of %u tasks have finished after the wait", Finished(), Count());
 }
 
-Graph::Graph(Figures &figures, const SchedulerOptions &options, uint32_t workers,
-             uint32_t mainFibers)
+Graph::Graph(Figures &figures, const SchedulerOptions &options, TaskScheduler &scheduler)
     : m_figures(figures),
       m_options(options),
-      m_smallFibers(options.smallFibers),
-      m_pool(options.smallFibers + options.largeFibers),
-      m_workers(workers),
-      m_large(options.largeFibers > mainFibers),
+      m_pool(GetStatistics(scheduler).largeFibers),
+      m_workers(scheduler.WorkerCount()),
+      m_permits(static_cast<int32_t>(options.smallFibers) - 1),
       m_forgotten(kForgotten) {
     for (uint32_t i = 0, end = 0; i < options.groupCount; ++i)
         m_groupEnds.push_back(end += options.groups[i].workers);
-    m_permits[0].store(static_cast<int32_t>(options.smallFibers) - 1);
-    m_permits[1].store(static_cast<int32_t>(options.largeFibers - mainFibers) - 1);
 }
 
 void Graph::Grow(TaskScheduler &scheduler, uint64_t seed, uint32_t tasks, uint32_t worker) {
@@ -172,16 +165,16 @@ void Graph::Leaf(TaskScheduler &scheduler, Node &, Random &random) {
     }
 }
 
-// About one task in eight is pinned, and about one in eight is Large.
+// About one task in eight is pinned.
 TaskOptions Graph::Options(Random &random) const {
     TaskOptions options;
     options.priority = static_cast<Priority>(random.Below(3));
-    if (m_large && random.OneIn(8)) options.stack = StackClass::Large;
     if (m_workers != 0 && random.OneIn(8)) options.worker = random.Below(m_workers);
     options.name = kTaskNames[0];
-    // About one task in four names groups.
+    // About one task in four names a group.
     if (!m_groupEnds.empty() && options.worker == kAnyWorker && random.OneIn(4))
-        options.groups = static_cast<uint8_t>(1 + random.Below((1u << m_groupEnds.size()) - 1));
+        options.groups =
+            static_cast<uint8_t>(1u << random.Below(static_cast<uint32_t>(m_groupEnds.size())));
     return options;
 }
 

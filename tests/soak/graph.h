@@ -2,6 +2,7 @@
 #pragma once
 
 #include "soak/figures.h"
+#include "weft/inspect.h"
 #include "weft/task_scheduler.h"
 
 #include <atomic>
@@ -60,8 +61,8 @@ class Permit {
 public:
     /// For a wait on the caller's own fiber.
     Permit(Graph &graph, const weft::TaskScheduler &scheduler);
-    /// For tasks of weft itself that wait on small fibers.
-    Permit(Graph &graph, uint32_t small);
+    /// For tasks of weft itself that wait.
+    Permit(Graph &graph, uint32_t fibers);
     ~Permit();
     Permit(const Permit &) = delete;
     Permit &operator=(const Permit &) = delete;
@@ -77,9 +78,7 @@ private:
 /// The graphs of one run. Thread-safe.
 class Graph {
 public:
-    /// `mainFibers`: number of Large fibers that wait all the time (that of the main task).
-    Graph(Figures &figures, const weft::SchedulerOptions &options, uint32_t workers,
-          uint32_t mainFibers);
+    Graph(Figures &figures, const weft::SchedulerOptions &options, weft::TaskScheduler &scheduler);
 
     /// Grows about `tasks` tasks from the caller, waits for them, and checks each. Thread-safe. If
     /// `worker` is given, the tasks that the caller itself submits are pinned to it.
@@ -165,10 +164,9 @@ private:
 
     Figures &m_figures;
     const weft::SchedulerOptions m_options;
-    const uint32_t m_smallFibers, m_pool, m_workers;
+    const uint32_t m_pool, m_workers;   // m_pool: number of fibers
     std::vector<uint32_t> m_groupEnds;  // the workers of group i end below this index
-    const bool m_large;                 // whether tasks may ask for Large stacks
-    std::atomic<int32_t> m_permits[2];
+    std::atomic<int32_t> m_permits;     // for tasks that wait
     std::atomic<int64_t> m_budget{0};
     std::atomic<uint64_t> m_ran{0}, m_submitted{0}, m_waits{0}, m_thrown{0};
     std::atomic<bool> m_lowering{false};

@@ -144,7 +144,7 @@ void Instance::LiveInRun(TaskScheduler &scheduler) {
     if (m_random.OneIn(4)) options.worker = 0;
     const Status status =
         scheduler.Run([](TaskScheduler *running,
-                         void *arg) { static_cast<Call *>(arg)->self->Work(*running, 1, 0); },
+                         void *arg) { static_cast<Call *>(arg)->self->Work(*running, true, 0); },
                       &call, options);
     if (status != Status::Ok) m_figures.Fail("Run returned %u", static_cast<unsigned>(status));
 }
@@ -155,15 +155,15 @@ void Instance::LiveAfterStart(TaskScheduler &scheduler) {
     if (status != Status::Ok)
         return m_figures.Fail("Start returned %u", static_cast<unsigned>(status));
     if (attaches && scheduler.AttachThread() != Status::Ok) m_figures.Fail("AttachThread failed");
-    Work(scheduler, 0, attaches ? 1 : 0);
+    Work(scheduler, false, attaches ? 1 : 0);
     if (attaches) scheduler.DetachThread();
     if (m_random.OneIn(2)) return scheduler.Stop();
     if (!StopFor(scheduler, std::chrono::hours(1))) m_figures.Fail("StopFor has withdrawn tasks");
 }
 
 // Called by the main task, an attached thread or an external thread.
-void Instance::Work(TaskScheduler &scheduler, uint32_t mainFibers, uint32_t attached) {
-    m_graph = std::make_unique<Graph>(m_figures, m_options, scheduler.WorkerCount(), mainFibers);
+void Instance::Work(TaskScheduler &scheduler, bool isTask, uint32_t attached) {
+    m_graph = std::make_unique<Graph>(m_figures, m_options, scheduler);
     StartHelpers(scheduler, attached);
     for (uint32_t steps = 1 + m_random.Below(6); steps != 0; --steps) {
         if (m_random.OneIn(6)) {
@@ -178,8 +178,7 @@ void Instance::Work(TaskScheduler &scheduler, uint32_t mainFibers, uint32_t atta
     }
     EndHelpers(scheduler);
     if (m_random.OneIn(2)) scheduler.WaitIdle();
-    CheckFibers(scheduler, m_options, mainFibers, m_figures);
-    Count(m_options.smallFibers + m_options.largeFibers - mainFibers);
+    Count(CheckFibers(scheduler, m_options, isTask, m_figures));
 }
 
 void Instance::StartHelpers(TaskScheduler &scheduler, uint32_t attached) {

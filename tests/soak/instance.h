@@ -38,7 +38,7 @@ private:
 
     void LiveInRun(weft::TaskScheduler &scheduler);
     void LiveAfterStart(weft::TaskScheduler &scheduler);
-    void Work(weft::TaskScheduler &scheduler, uint32_t mainFibers, uint32_t attached);
+    void Work(weft::TaskScheduler &scheduler, bool isTask, uint32_t attached);
     void StartHelpers(weft::TaskScheduler &scheduler, uint32_t attached);
     void EndHelpers(weft::TaskScheduler &scheduler);
     void HelpFromOutside(weft::TaskScheduler &scheduler, uint64_t seed);
@@ -62,9 +62,9 @@ private:
     std::atomic<uint64_t> m_begun{0}, m_ended{0}, m_threw{0};
 };
 
-/// Checks that all fibers are free: fills each with a task that waits. `mainFibers`: number of
-/// Large fibers that the caller uses.
-void CheckFibers(weft::TaskScheduler &scheduler, const weft::SchedulerOptions &options,
-                 uint32_t mainFibers, Figures &figures);
+/// Checks that no fiber is lost: as many tasks wait at once as the options promise. `isTask`: the
+/// caller is one of them. Returns the number of the others.
+uint32_t CheckFibers(weft::TaskScheduler &scheduler, const weft::SchedulerOptions &options,
+                     bool isTask, Figures &figures);
 
 }  // namespace soak

@@ -3,8 +3,8 @@
 // in bursts of up to two, pops now and then, and at the end pops until the deque is empty. Two
 // thieves steal.
 #include "containers/work_stealing_deque.h"
-#include "spin/private_members.h"
 #include "spin/traces.h"
+#include "support/private_members.h"
 
 namespace {
 
@@ -17,7 +17,7 @@ using Deque = WorkStealingDeque<Item>;
 
 }  // namespace
 
-namespace spin {
+namespace test {
 
 struct Top {
     friend constexpr auto Member(Top);
@@ -32,7 +32,7 @@ template struct Reveal<Top, &Deque::m_top>;
 template struct Reveal<Bottom, &Deque::m_bottom>;
 template struct Reveal<RingOf, &Deque::m_ring>;
 
-}  // namespace spin
+}  // namespace test
 
 namespace {
 
@@ -59,9 +59,9 @@ private:
 };
 
 uint32_t Observe(const Deque &deque, const Taken &taken) {
-    const uint64_t top = (deque.*Member(spin::Top())).Peek(),
-                   bottom = (deque.*Member(spin::Bottom())).Peek();
-    const uint64_t capacity = (deque.*Member(spin::RingOf())).Peek()->capacity;
+    const uint64_t top = (deque.*Member(test::Top())).Peek(),
+                   bottom = (deque.*Member(test::Bottom())).Peek();
+    const uint64_t capacity = (deque.*Member(test::RingOf())).Peek()->capacity;
     const uint32_t ring = capacity == 2 ? 0 : capacity == 4 ? 1 : capacity == 8 ? 2 : 3;
     return taken.Bits() << 10 | ring << 8 | static_cast<uint32_t>(bottom & 15) << 4 |
            static_cast<uint32_t>(top & 15);

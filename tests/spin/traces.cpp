@@ -47,7 +47,8 @@ int Print(int argc, char **argv, const std::function<void(Trace &)> &run) {
         ++seed;
         Trace trace;
         const simulator::Outcome outcome = simulator::Explore(seed, [&] { run(trace); });
-        if (!trace.HasEnded() || (!outcome.failure.empty() && !isMutant)) {
+        if (isMutant && !trace.HasEnded()) continue;
+        if (!isMutant && (!trace.HasEnded() || !outcome.failure.empty())) {
             std::fprintf(stderr, "seed %llu: %s\n", static_cast<unsigned long long>(seed),
                          outcome.failure.c_str());
             return 1;

@@ -34,7 +34,7 @@ private:
 void RunAll(std::vector<std::function<void()>> &works);
 
 /// The rest of main: PROGRAM RUNS [MUTANT [...]]. A schedule that fails ends the program. With a
-/// mutant it may fail after the end of the trace.
+/// mutant it may fail after the end of the trace; one that fails before is left out.
 int Print(int argc, char **argv, const std::function<void(Trace &)> &run);
 
 }  // namespace traces

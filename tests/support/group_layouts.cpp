@@ -60,17 +60,9 @@ bool GroupLayout::MayRun(uint32_t worker, uint8_t groups) const {
 }
 
 std::vector<uint8_t> GroupLayout::Sets() const {
-    const uint32_t all = (1u << GroupCount()) - 1;
     std::vector<uint8_t> sets;
     for (uint32_t group = 0; group < GroupCount(); ++group)
         sets.push_back(static_cast<uint8_t>(1u << group));
-#ifdef WEFT_NEXT  // a task names one group
-    return sets;
-#endif
-    sets.push_back(static_cast<uint8_t>(all));
-    for (uint32_t set = all - 1; set != 0 && sets.size() < 9; --set) {
-        if ((set & (set - 1)) != 0) sets.push_back(static_cast<uint8_t>(set));
-    }
     return sets;
 }
 

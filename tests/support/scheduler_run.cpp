@@ -27,20 +27,10 @@ weft::SchedulerOptions Options(const GridPoint &point) {
 
 uint32_t FibersOf(const weft::SchedulerOptions &options) {
     const uint32_t fibers = options.smallFibers + options.largeFibers;
-#ifdef WEFT_NEXT  // each worker and attached thread may look for work on one
     return fibers + options.workers + options.maxAttached;
-#else
-    return fibers;
-#endif
 }
 
-uint32_t FibersForSmall(const weft::SchedulerOptions &options) {
-#ifdef WEFT_NEXT  // there is one class
-    return FibersOf(options);
-#else
-    return options.smallFibers;
-#endif
-}
+uint32_t FibersForSmall(const weft::SchedulerOptions &options) { return FibersOf(options); }
 
 namespace {
 

@@ -55,8 +55,8 @@ class Process:
         """`place_of(fiber)` returns the function in which a fiber stands, or ''."""
         lines = list(self.errors)
         for s in self.schedulers:
-            lines.append('scheduler 0x%x: %d workers, %d small and %d large fibers, %d and %d free'
-                         % (s.address, s.worker_count, s.small, s.large, s.free[0], s.free[1]))
+            lines.append('scheduler 0x%x: %d workers, %d fibers, %d free' %
+                         (s.address, s.worker_count, s.fiber_count, len(s.free)))
             rows = []
             for fiber in (s.fibers if everything else s.in_use()):
                 where = ''
@@ -81,16 +81,14 @@ class Process:
             lines.append('scheduler 0x%x%s' % (s.address, s.end_text()))
             rows = []
             for w in s.workers:
-                state = w.sleeps or ('searching' if w.searching else 'running')
-                if w.sleeps and w.fiber and w.fiber.state == 'blocked':
-                    state = 'asleep in a wait'
+                state = w.state()
                 if w.inactive:
                     state += ', inactive'
-                if w.restricted and not w.sleeps:
+                elif w.restricted:
                     state += ', restricted'
                 if w.in_hook:
                     state += ', in a hook'
-                runs = w.fiber.text() if w.fiber and not w.searching else ''
+                runs = w.fiber.text() if w.fiber and w.fiber.has_task() else ''
                 name = str(w.index) + (' (attached)' if w.index >= s.worker_count else '')
                 rows.append((name, thread_of(w) if thread_of else '', state, runs,
                              '/'.join(map(str, w.tasks)), str(w.claimed), str(w.pinned),

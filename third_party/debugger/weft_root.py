@@ -31,9 +31,6 @@ class Memory:
     def u8(self, address):
         return self.number(address, 1)
 
-    def u16(self, address):
-        return self.number(address, 2)
-
     def u32(self, address):
         return self.number(address, 4)
 
@@ -78,8 +75,12 @@ class View:
     def u32(self, name):
         return self.number(name, 4)
 
-    def u64(self, name, index=0):
-        return self.number(name, 8, index)
+    def u64(self, name):
+        return self.number(name, 8)
+
+    def all(self, name):
+        """The pointers of an array."""
+        return [self.number(name, 8, i) for i in range(self.fields[self.prefix + name + 'Count'])]
 
 
 class Root:

@@ -3,36 +3,31 @@
 import bisect
 import struct
 
-from weft_parts import AnyWait, ExternalThread, Fiber, Task, Worker
+from weft_parts import ExternalThread, Fiber, Task, Worker
 from weft_root import Unreadable, View
 
 
 class Scheduler:
-    SLEEPS = (('asleep', 'asleep'), ('starvedAsleep', 'asleep without a fiber'),
-              ('restrictedAsleep', 'asleep in a wait'), ('ownAsleep', 'asleep in a wait'),
-              ('namedAsleep', 'asleep, runs only pinned work'))
+    WAITS = {'idle': ['the end of all other tasks (WaitIdle)'], 'call': ['a blocking call'],
+             'operation': ['an operation of AsyncIo'], 'sleep': []}  # the others wait for counters
 
     def __init__(self, root, address, prefix):
         self.root, self.address, self.prefix = root, address, prefix
         self.memory, self.fields = root.memory, root.fields
         self.errors = []
         u32, u64, f = self._u32, self._u64, self.fields
-        self.small, self.large = u32('smallFibers'), u32('largeFibers')
+        self.fiber_count = u32('fiberCount')
         self.worker_count, self.slots = u32('workerCount'), u32('slotCount')
         outside = u64('taskScheduler') + f['taskScheduler.outside']
         self.external_work = self.memory.u32(outside)
-        self.deferred_count = u32('deferred')
-        self.tasks = []  # Task
-        self._lists = {}
-        self.ready, self.any_waits, self.timer_owners, self.external = set(), {}, set(), []
-        self.deferred_unknown, self.free = 0, [0, 0]
+        self.tasks = []     # Task
+        self.external = []  # ExternalThread
+        self.free = set()   # the indices of fibers
         self._read_fibers()
         self._read_workers()
         # A minidump need not have the rest.
-        self._try(self._read_any_waits, 'waits with deadlines')
         self._try(self._read_queues, 'queues')
         self._try(self._set_states, 'free fibers')
-        self._try(self._read_timed, 'tasks for later')
         self._try(self._read_external, 'external threads')
         self._try(self._read_deferred, 'deferred tasks')
         self._index_lowerers()
@@ -55,7 +50,7 @@ class Scheduler:
 
     def _read_fibers(self):
         size = self.fields['fiber.size']
-        count = self.small + self.large + self.slots - self.worker_count
+        count = self.fiber_count + self.slots - self.worker_count
         self.fibers, begin = [], self._u64('fibers')
         self.fibers_at = begin
         for first in range(0, count, 256):
@@ -70,308 +65,220 @@ class Scheduler:
         index, rest = divmod(address - self.fibers_at, self.fields['fiber.size'])
         return self.fibers[index] if rest == 0 and 0 <= index < len(self.fibers) else None
 
-    def _bits(self, name, count):
-        """Returns the indices of the bits that are set."""
-        words, size = self._u64(name), self.fields['bits.wordSize']
-        found = set()
-        for word in range((count + 63) // 64):
+    def _read_free(self):
+        words, size = self._u64('free'), self.fields['bits.wordSize']
+        for word in range((self.fiber_count + 63) // 64):
             bits = self.memory.u64(words + word * size)
-            found.update(i for i in range(word * 64, min(count, word * 64 + 64))
-                         if bits >> (i % 64) & 1)
-        return found
-
-    def _free_fibers(self):
-        f = self.fields
-        free = self._bits('freeSmall', self.small)
-        free.update(self.small + i for i in self._bits('freeLarge', self.large))
-        caches = self._u64('caches')
-        for i in range(self.worker_count if caches else 0):
-            cache = self.memory.read(caches + i * f['cache.size'], 4 * f['cache.slots'])
-            free.update(n - 1 for n in struct.unpack('<%dI' % f['cache.slots'], cache) if n)
-        return free
+            self.free.update(word * 64 + i for i in range(64) if bits >> i & 1)
 
     def _read_workers(self):
         begin, size = self._u64('workers'), self.fields['worker.size']
-        sleepers = []
-        for name, text in self.SLEEPS:
-            self._try(lambda: sleepers.append((text, self._bits(name, self.slots))),
-                      'which workers sleep')
         self.workers = []
         for i in range(self.slots):
             worker = Worker(self, i, begin + i * size)
+            if worker.spare_fiber < self.fiber_count:
+                self.free.add(worker.spare_fiber)
             if worker.current == 0 and i >= self.worker_count:
                 continue  # no thread is attached there
-            for text, bits in sleepers:
-                if i in bits:
-                    worker.sleeps = text
             worker.fiber = self.fiber_at(worker.current)
             if worker.fiber:
                 worker.fiber.worker = worker
             self.workers.append(worker)
 
-    def _deque(self, address, item_size):
-        f, memory = self.fields, self.memory
-        top, bottom = memory.u64(address + f['deque.top']), memory.u64(address + f['deque.bottom'])
-        ring = memory.u64(address + f['deque.ring'])
-        if ring == 0 or not 0 < (bottom - top) % (1 << 64) < 1 << 32:
-            return
-        capacity = memory.u64(ring + f['ring.capacity'])
-        for i in range(top, bottom):
-            slot = ring + f['ring.items'] + (i & (capacity - 1)) * item_size
-            yield memory.read(slot, item_size)
-
     def _read_queues(self):
         f = self.fields
         for worker in self.workers:
+            where = 'pinned to worker %d' % worker.index
             try:
-                self._read_lanes(worker)
-                for i in range(f['worker.readyCount']):
-                    at = worker.address + f['worker.ready'] + i * f['deque.size']
-                    found = {struct.unpack('<Q', item)[0] for item in self._deque(at, 8)}
-                    worker.ready += len(found)
-                    self.ready |= found
-                self._read_inboxes(worker)
-                if worker.claimed:
-                    self.tasks.append(Task('claimed by worker %d' % worker.index,
-                                           self.memory.text(worker.claim_name), worker.claimed,
-                                           worker.claim_counter))
+                for level in range(f['level.count']):
+                    self._read_deque(worker, level)
+                worker.pinned += self._read_list(worker.address + f['worker.inbox'], where)
+                for priority in range(f['level.priorities']):
+                    at = worker.address + f['worker.pinned'] + priority * f['inboxQueue.size']
+                    worker.pinned += self._read_list(at + f['inboxQueue.first'], where)
+                self._read_claim(worker)
             except Unreadable:
                 self.errors.append('cannot be read: queues of worker %d' % worker.index)
-        self._items(self.address + f['scheduler.injector'], 'queued for any worker', None)
+        for name, lists in ('scheduler.injector', 1), ('scheduler.behind', f['level.count']):
+            for i in range(lists):
+                self._read_list(self.address + f[name] + 8 * i, 'queued for any worker')
 
-    def _read_lanes(self, worker):
-        f = self.fields
-        for lane in range(f['worker.laneCount']):
-            at = worker.address + f['worker.lanes'] + lane * f['deque.size']
-            for item in self._deque(at, f['entry.size']):
-                counter, name, count = (struct.unpack_from('<Q', item, f['entry.' + member])[0]
-                                        for member in ('counter', 'name', 'count'))
-                units = count & f['entry.countMask'] if counter & f['entry.slice'] else 1
-                mask = ~(f['entry.idMask'] | f['entry.flags'])
-                worker.tasks[lane // f['worker.lanesPerLevel'] % 3] += units
-                self.tasks.append(Task('queued on worker %d' % worker.index,
-                                       self.memory.text(name & ~f['entry.idMask']), units,
-                                       counter & mask))
-
-    def _read_inboxes(self, worker):
-        f = self.fields
-        where = 'pinned to worker %d' % worker.index
-        self._items(worker.address + f['worker.inbox'], where, worker)
-        for kind in ('worker.pinnedFibers', 'worker.pinnedTasks'):
-            for i in range(f['worker.pinnedQueues']):
-                at = worker.address + f[kind] + i * f['inboxQueue.size'] + f['inboxQueue.first']
-                self._items(at, where, worker)
-
-    def _items(self, head, where, worker):
-        """Reads a list of ready fibers and blocks of tasks."""
+    def _read_deque(self, worker, level):
         f, memory = self.fields, self.memory
+        deque = worker.address + f['worker.queues'] + level * f['deque.size']
+        top, bottom = memory.u64(deque + f['deque.top']), memory.u64(deque + f['deque.bottom'])
+        ring = memory.u64(deque + f['deque.ring'])
+        if ring == 0 or not 0 < (bottom - top) % (1 << 64) < 1 << 32:
+            return
+        capacity = memory.u64(ring + f['ring.capacity'])
+        priority = level * f['level.priorities'] // f['level.count']
+        for i in range(top, bottom):
+            slot = ring + f['ring.items'] + (i & (capacity - 1)) * f['entry.size']
+            worker.tasks[priority] += self._read_entry(worker, memory.read(slot, f['entry.size']))
+
+    def _read_entry(self, worker, entry):
+        """Returns the number of tasks."""
+        f = self.fields
+        what, counter, name = (struct.unpack_from('<Q', entry, f['entry.' + member])[0]
+                               for member in ('what', 'counter', 'name'))
+        where = 'queued on worker %d' % worker.index
+        kind = counter & f['entry.kindMask']
+        if kind == f['entry.chunk']:
+            return self._add_chunk(what, where)
+        if kind == f['entry.fiber']:
+            worker.ready += 1
+            return 0
+        self._add_tasks(where, name & f['entry.nameMask'], 1, counter & ~f['entry.flags'])
+        return 1
+
+    def _add_tasks(self, where, name, units, counter, waits=None):
+        self.tasks.append(Task(where, self.memory.text(name), units, counter, waits))
+
+    def _add_chunk(self, chunk, where):
+        """Returns the number of its tasks that have not begun."""
+        f, memory = self.fields, self.memory
+        units = memory.u8(chunk + f['chunk.end']) - memory.u8(chunk + f['chunk.begin'])
+        self._add_tasks(where, memory.u64(chunk + f['chunk.name']), units,
+                        memory.u64(chunk + f['chunk.counter']))
+        return units
+
+    def _read_list(self, head, where):
+        """Reads a list of chunks, ready fibers and signals. Returns the number of tasks."""
+        f, memory, units = self.fields, self.memory, 0
         item = memory.u64(head)
         for _ in range(1 << 20):
             if item == 0:
-                return
-            if memory.u8(item + f['item.kind']) == f['item.fiber']:
-                fiber = self.fiber_at(item)  # a fiber begins with its item
-                if fiber:
-                    self.ready.add(fiber.index)
-            else:
-                count = memory.u16(item + f['block.count']) - memory.u16(item + f['block.taken'])
-                if worker:
-                    worker.pinned += count
-                self.tasks.append(self._block_task(item, where, count))
+                break
+            if memory.u8(item + f['item.kind']) == f['item.chunk']:
+                units += self._add_chunk(item, where)
             item = memory.u64(item + f['item.next'])
+        return units
 
-    def _block_task(self, block, where, count, waits_for=None):
-        f, memory = self.fields, self.memory
-        return Task(where, memory.text(memory.u64(block + f['block.name'])), count,
-                    memory.u64(block + f['block.counter']) & ~f['entry.flags'], waits_for)
+    def _read_claim(self, worker):
+        f, memory, chunk = self.fields, self.memory, worker.claim
+        if chunk:  # one task of the innermost chunk runs, and those before it have finished
+            ended = memory.u8(chunk + f['chunk.begin']) - memory.u8(chunk + f['chunk.settled']) - 1
+            worker.pending.append((memory.u64(chunk + f['chunk.counter']), max(0, ended)))
+        for _ in range(1000):
+            if chunk == 0:
+                break
+            worker.claimed += self._add_chunk(chunk, 'claimed by worker %d' % worker.index)
+            chunk = memory.u64(chunk + f['chunk.outer'])
 
-    def _pool(self, name, item_size):
-        """Returns the addresses of all items of a pool, in use or not, in the order of their
-        indices."""
+    def _pool(self, name, item):
+        """Returns (index, View) of all items of a pool, in use or not."""
         f = self.fields
-        segments = self.address + f['scheduler.' + name] + f['pool.segments']
-        first, most = 0, f[name + '.maxItems']
-        while first < most:
-            items = self.memory.u64(segments + f['pool.items'])
-            if items == 0:
-                return
+        segment = self.address + f['scheduler.' + name] + f['pool.segments']
+        first, size = 0, f[item + '.size']
+        while first < f[name + '.maxItems']:
             count = first or f['pool.firstItems']
-            for i in range(count):
-                yield items + i * item_size
-            segments, first = segments + f['pool.segmentSize'], first + count
+            items = self.memory.u64(segment + f['pool.items'])
+            data = self.memory.read(items, count * size) if items else b''
+            for i in range(len(data) // size):
+                yield first + i, View(f, item + '.', data[i * size:(i + 1) * size])
+            segment, first = segment + f['pool.segmentSize'], first + count
 
-    def _pool_item(self, name, index, item_size):
-        f = self.fields
-        first_items = f['pool.firstItems']
+    def _record(self, index):
+        """Returns the address of a wait record. Those behind the fibers' are in a pool."""
+        f, records, count = self.fields, self._u64('records'), self._u32('recordCount')
+        if index < count:
+            return records + index * f['record.size']
+        index, first_items = index - count, f['pool.firstItems']
+        if index >= f['spares.maxItems']:
+            raise Unreadable()
         segment = 0 if index < first_items else (index // first_items).bit_length()
         first = 0 if segment == 0 else first_items << (segment - 1)
-        at = self.address + f['scheduler.' + name] + f['pool.segments']
+        at = self.address + f['scheduler.spares'] + f['pool.segments']
         items = self.memory.u64(at + segment * f['pool.segmentSize'] + f['pool.items'])
         if items == 0:
             raise Unreadable()
-        return items + (index - first) * item_size
-
-    def _read_any_waits(self):
-        """self.any_waits: AnyWait by the address of the counter that the waiter waits for."""
-        f, memory = self.fields, self.memory
-        self._read_timers()
-        of_waits = {owner // f['owner.anyCounters'] for owner in self.timer_owners}
-        size = f['anyWait.size']
-        for index, address in enumerate(self._pool('anyWaits', size)):
-            done = address + f['anyWait.done']
-            if memory.u64(done) // f['counter.one'] == 0:
-                continue  # nobody waits
-            owner = f['owner.any'] | index * f['owner.anyCounters']
-            has_deadline = owner // f['owner.anyCounters'] in of_waits
-            self.any_waits[done] = AnyWait(self._counters_of(address, owner), has_deadline)
-
-    def _counters_of(self, any_wait, owner):
-        f, memory = self.fields, self.memory
-        count = memory.u32(any_wait + f['anyWait.asked'])
-        waits = []
-        try:
-            array = memory.read(memory.u64(any_wait + f['anyWait.counters']), 8 * count)
-            for i, counter in enumerate(struct.unpack('<%dQ' % count, array)):
-                targets = [target for other, target in self.waiters(counter) if other == owner | i]
-                waits.append((counter, targets[0] if targets else 0))
-        except Unreadable:
-            pass
-        return waits
-
-    def _read_timers(self):
-        """self.timer_owners: what the calls of all timers get: a counter, or another number."""
-        f, memory = self.fields, self.memory
-        todo = [self._u64('timers')]
-        while todo and len(self.timer_owners) < 1 << 20:
-            timer = todo.pop()
-            if timer == 0:
-                continue
-            try:
-                self.timer_owners.add(memory.u64(timer + f['timer.owner']))
-                todo += [memory.u64(timer + f['timer.child']), memory.u64(timer + f['timer.next'])]
-            except Unreadable:
-                self.errors.append('a timer cannot be read')
-
-    def _read_timed(self):
-        f, memory = self.fields, self.memory
-        for timed in self._pool('timedTasks', f['timedTask.size']):
-            if memory.u8(timed + f['timedTask.isSet']):
-                block = memory.u64(timed + f['timedTask.block'])
-                if block:  # otherwise it is the deadline of a coroutine's wait
-                    self.tasks.append(self._block_task(block, 'begins later', 1))
+        return items + (index - first) * f['record.size']
 
     def _read_external(self):
-        f = self.fields
-        size = f['threadWaiter.size']
-        for address in self._pool('threadWaiters', size):
-            counter = self.memory.u64(address + f['threadWaiter.waitsFor'])
-            if counter:
-                self.external.append(ExternalThread(counter))
+        for _, view in self._pool('threadWaiters', 'threadWaiter'):
+            if view.u64('waitsFor'):
+                self.external.append(ExternalThread(self.fields, view))
 
-    def waiters(self, counter):
-        """Returns (owner, target) of the wait records of a counter; empty if it is gone."""
-        if counter in self._lists:
-            return self._lists[counter]
-        f, memory, found = self.fields, self.memory, []
-        self._lists[counter] = found
+    def _waiters(self, counter):
+        """Returns (owner, target) of the wait records of a counter; those before the counter turned
+        out to be gone or overwritten. The records are a list, and some have a heap below them."""
+        f, memory, found, seen = self.fields, self.memory, [], set()
         try:
-            head = memory.u64(counter) // f['counter.headOne'] & f['counter.headMask']
-            records, count = self._u64('records'), self._u32('recordCount')
-            while head and len(found) < 1 << 22:
-                if head <= count:
-                    record = records + (head - 1) * f['record.size']
-                else:
-                    record = self._pool_item('spares', head - 1 - count, f['record.size'])
-                if memory.u32(record + f['record.kind']) == f['record.waiter']:
-                    found.append((memory.u32(record + f['record.owner']),
-                                  memory.u32(record + f['record.value'])))
-                head = memory.u32(record + f['record.next'])
+            todo = [memory.u64(counter) // f['counter.headOne'] & f['counter.headMask']]
+            while todo:
+                number = todo.pop()
+                if number == 0 or number in seen:
+                    continue
+                seen.add(number)
+                record = self._record(number - 1)
+                found.append((memory.u32(record + f['record.owner']),
+                              memory.u32(record + f['record.value'])))
+                todo += [memory.u32(record + f['record.child']),
+                         memory.u32(record + f['record.next'])]
         except Unreadable:
-            pass  # the counter is gone, or was overwritten
+            pass
         return found
 
+    def waits_of(self, waiter):
+        """Returns (counter, target) for what a fiber or an external thread waits for."""
+        if waiter.kind != 'several':
+            return [] if waiter.kind in self.WAITS else [(waiter.waits_for, waiter.target)]
+        f, memory, wait = self.fields, self.memory, waiter.waits_for - self.fields['anyWait.first']
+        try:
+            count = memory.u64(wait + f['anyWait.count'])
+            if count < 1 << 16:
+                array = memory.read(memory.u64(wait + f['anyWait.counters']), 8 * count)
+                return [(counter, 0) for counter in struct.unpack('<%dQ' % count, array)]
+        except Unreadable:
+            pass
+        return []  # the stack is lost, or the wait has just ended
+
     def _read_deferred(self):
-        """Finds the deferred tasks on all counters that are known, and on those that these tasks
-        lower."""
-        f = self.fields
-        known = [c for fiber in self.fibers if fiber.has_task() for c in
-                 [fiber.waits_for] + fiber.counters() if c]
-        known += [c for wait in self.any_waits.values() for c, _ in wait.waits]
-        known += [t.counter for t in self.tasks] + [e.waits_for for e in self.external]
-        seen, batches, found = set(), set(), 0
-        while known:
-            counter = known.pop()
-            if counter == 0 or counter in seen:
-                continue
-            seen.add(counter)
-            for owner, target in self.waiters(counter):
-                if owner & (f['owner.thread'] | f['owner.any']) or not owner & f['owner.task']:
-                    continue
-                if owner in batches:
-                    continue  # it waits for several counters, and one of them has named it
-                try:
-                    if owner & f['owner.batch']:
-                        index = owner & ~(f['owner.task'] | f['owner.batch'])
-                        batch = self._pool_item('batches', index, f['batch.size'])
-                        batches.add(owner)
-                        if self.memory.u64(batch + f['batch.state']) & f['batch.withdrawn']:
-                            continue  # its tasks do not wait any more
-                        block = self.memory.u64(batch + f['batch.oldest'])
-                        count = self.memory.u32(batch + f['batch.count'])
-                    else:
-                        index = owner & ~f['owner.task']
-                        block = self._pool_item('singles', index, f['block.size'])
-                        if self.memory.u8(block + f['block.deferral']) == f['block.withdrawn']:
-                            continue
-                        count = 1
-                    task = self._block_task(block, 'deferred', count, (counter, target))
-                except Unreadable:
-                    continue
-                self.tasks.append(task)
-                known.append(task.counter)
-                found += count
-        self.deferred_unknown = max(0, self.deferred_count - found)
+        """A deferred task only tells how many counters it waits for. Those that others wait for or
+        lower have records of it. No known task lowers any other counter."""
+        f, found, waits = self.fields, [], {}
+        for index, view in self._pool('deferredTasks', 'deferred'):
+            left = (view.u64('state') & f['deferred.left']) - view.u32('firesAt')
+            if left <= 0 or view.u64('state') & f['deferred.withdrawn']:
+                continue  # not in use, or its tasks do not wait any more
+            task = view.u64('name'), view.u32('count'), view.u64('counter')
+            if view.u8('isTimed'):
+                self._add_tasks('begins later', *task)
+            else:
+                found.append((index, task, left))
+        waiters = [fiber for fiber in self.fibers if fiber.waits_for] + self.external
+        known = {counter for waiter in waiters for counter, _ in self.waits_of(waiter)}
+        known.update(c for fiber in self.fibers if fiber.has_task() for c in fiber.counters())
+        known.update(c for worker in self.workers for c, _ in worker.pending)
+        known.update([task.counter for task in self.tasks] + [task[2] for _, task, _ in found])
+        for counter in known if found else ():
+            for owner, target in self._waiters(counter) if counter else ():
+                if owner & f['owner.kindMask'] == f['owner.deferred']:
+                    index = owner & ~f['owner.kindMask']
+                    waits.setdefault(index, []).append((counter, target))
+        for index, task, left in found:
+            known = waits.get(index, [])
+            self._add_tasks('deferred', *task, known + [(None, 0)] * (left - len(known)))
 
     # ---- states ----
 
-    def _pumping(self):
-        f, found = self.fields, set()
-        for worker in self.workers:
-            pump = worker.pump
-            for _ in range(100):
-                if pump == 0:
-                    break
-                try:
-                    fiber = self.fiber_at(self.memory.u64(pump + f['pump.fiber']))
-                    pump = self.memory.u64(pump + f['pump.outer'])
-                except Unreadable:
-                    break
-                if fiber:
-                    found.add(fiber.index)
-        return found
-
     def _set_states(self):
-        free, pumping, owners = self._free_fibers(), self._pumping(), {}
-        self.free = [sum(i < self.small for i in free), sum(i >= self.small for i in free)]
+        self._read_free()
+        pumping = [self.fiber_at(worker.pump) for worker in self.workers]
         for fiber in self.fibers:
-            if fiber.waits_for and fiber.waits_for not in owners:
-                owners[fiber.waits_for] = {owner for owner, _ in self.waiters(fiber.waits_for)}
-            registered = fiber.waits_for and fiber.index in owners[fiber.waits_for] or \
-                fiber.is_lost_wait
-            if fiber.worker:
-                if registered:
-                    fiber.state = 'blocked'
-                elif fiber.handle:
-                    fiber.state = 'switching'
-                else:
-                    fiber.state = 'searching' if fiber.worker.searching else 'running'
-            elif registered:
+            if fiber.worker and fiber.handle:
+                fiber.state = 'switching'
+            elif fiber.worker and fiber.waits_for:
+                fiber.state = 'blocked'
+            elif fiber.worker:
+                fiber.state = 'searching' if fiber.worker.rest else 'running'
+            elif fiber.waits_for:
                 fiber.state = 'waiting'
-            elif fiber.index in pumping:
+            elif fiber in pumping:
                 fiber.state = 'pumping'
-            elif fiber.index in free or fiber.is_new:
+            elif fiber.index in self.free:
                 fiber.state = 'free'
-            elif fiber.index >= self.small + self.large and not fiber.handle:
+            elif fiber.is_threads and not fiber.handle:
                 fiber.state = 'detached'
             else:
                 fiber.state = 'ready'
@@ -408,23 +315,19 @@ class Scheduler:
                 if fiber.lock and fiber.state not in ('waiting', 'blocked'):
                     # It has been woken, or tries to lock before it waits.
                     add(fiber.lock, '%s (%s, it locks now)' % (fiber.text(), fiber.state))
-        merged = {}  # slices of one batch
+        merged = {}  # chunks of one batch
         for task in self.tasks:
-            if task.counter:
-                key = (task.where, task.name, task.counter)
-                if task.waits_for or key not in merged:
-                    merged[key if not task.waits_for else id(task)] = task
-                else:
-                    merged[key].units += task.units
+            key = id(task) if task.waits is not None else (task.where, task.name, task.counter)
+            if task.counter and key in merged:
+                merged[key].units += task.units
+            elif task.counter:
+                merged[key] = task
         for task in merged.values():
             add(task.counter, task, task.units)
         for worker in self.workers:
-            if worker.pending_counter and worker.pending_units:
-                add(worker.pending_counter, 'a decrement that worker %d will carry out' %
-                    worker.index, worker.pending_units)
-        for owner in self.timer_owners:
-            if owner >= 1 << 32:
-                add(owner, 'a deadline')
+            for counter, units in worker.pending:
+                if counter and units:
+                    add(counter, 'a decrement that worker %d will carry out' % worker.index, units)
 
     def value(self, counter):
         return self.memory.u64(counter) // self.fields['counter.one']
@@ -442,6 +345,8 @@ class Scheduler:
         return self.memory.symbol(counter) or 'counter 0x%x' % counter
 
     def describe_counter(self, counter, target=0):
+        if counter is None:
+            return 'a counter'
         until = ' (until it is %d)' % target if target else ''
         fiber = self._fiber_with_stack(counter)
         if fiber and fiber.is_lost:
@@ -451,20 +356,19 @@ class Scheduler:
         except Unreadable:
             return 'counter 0x%x, which cannot be read' % counter
 
+    def describe_counters(self, waits):
+        texts = [self.describe_counter(*wait) for wait in waits[:4]]
+        return texts + ['%d more' % (len(waits) - 4)] * (len(waits) > 4)
+
     def describe_wait(self, waiter):
         """Returns text that says what a fiber or an external thread waits for."""
-        if waiter.waits_for_idle:
-            return 'the end of all other tasks (WaitIdle)'
-        wait = self.any_waits.get(waiter.waits_for)
+        until = ['a deadline'] if waiter.has_deadline else []
         if waiter.lock:
             return 'lock %s%s' % (self.memory.symbol(waiter.lock.address) or
                                   '0x%x' % waiter.lock.address,
-                                  ' (until a deadline)' if wait and wait.has_deadline else '')
-        if not wait:
-            return self.describe_counter(waiter.waits_for, waiter.target)
-        texts = [self.describe_counter(*w) for w in wait.waits[:4]]
-        if len(wait.waits) > 4:
-            texts.append('%d more' % (len(wait.waits) - 4))
-        if wait.has_deadline:
-            texts.append('a deadline')
+                                  ' (until a deadline)' if until else '')
+        texts = self.WAITS.get(waiter.kind)
+        if texts is None:
+            texts = self.describe_counters(self.waits_of(waiter)) or ['one of several counters']
+        texts = texts + until
         return ('the first of: ' if len(texts) > 1 else '') + ', '.join(texts)

@@ -1,5 +1,5 @@
 # Why waits do not end: cycles, counters that nobody lowers, and what waits behind these.
-from weft_parts import Fiber, Lock, Task
+from weft_parts import Fiber, Lock, Task, Waiter
 from weft_root import Unreadable
 
 
@@ -10,11 +10,11 @@ class Node:
 
     def __init__(self, what, needs, one_of, waits):
         self.what, self.needs, self.any, self.waits = what, needs, one_of, waits
-        self.edges, self.has_deadline = [], False
+        self.edges, self.ends_itself = [], False
         self.for_lock = any(isinstance(counter, Lock) for counter, _ in needs)
 
     def is_idle(self):
-        return isinstance(self.what, Fiber) and self.what.waits_for_idle
+        return isinstance(self.what, Waiter) and self.what.kind == 'idle'
 
 
 class Why:
@@ -35,9 +35,9 @@ class Why:
         for thread in scheduler.external:
             self._add_waiter(thread)
         for task in scheduler.tasks:
-            if task.waits_for:
-                self._add(task, [task.waits_for], False,
-                          scheduler.describe_counter(*task.waits_for))
+            if task.waits is not None:
+                text = ' and '.join(scheduler.describe_counters(task.waits))
+                self._add(task, task.waits, False, text)
         self._mark_stuck()
 
     def _add(self, what, counters, one_of, waits):
@@ -50,23 +50,18 @@ class Why:
         node = Node(what, needs, one_of, waits)
         self.nodes.append(node)
         self.node_of[id(what)] = node
+        return node
 
     def _height(self, counter):
         if isinstance(counter, Lock):
             return len(self.s.lowerers.get(counter, ()))
-        return self.s.value(counter)
+        return self.s.value(counter) if counter else 1  # that none of the known tasks lowers
 
     def _add_waiter(self, waiter):
-        wait = self.s.any_waits.get(waiter.waits_for)
-        text = self.s.describe_wait(waiter)
-        if waiter.lock:
-            self._add(waiter, [(waiter.lock, 0)], False, text)
-        elif wait:
-            self._add(waiter, wait.waits, True, text)
-        else:
-            self._add(waiter, [(waiter.waits_for, waiter.target)], False, text)
-        if wait:
-            self.node_of[id(waiter)].has_deadline = wait.has_deadline
+        waits = [(waiter.lock, 0)] if waiter.lock else self.s.waits_of(waiter)
+        node = self._add(waiter, waits, waiter.kind == 'several', self.s.describe_wait(waiter))
+        node.ends_itself = waiter.has_deadline or waiter.kind in ('call', 'operation') or \
+            (waiter.kind == 'several' and not waits)  # its counters are not known
 
     def _mark_stuck(self):
         """A wait that can end lets others end. So it is asked again when one of the tasks that
@@ -96,7 +91,7 @@ class Why:
             self._find_edges(node)
 
     def _can_end(self, node):
-        if node.has_deadline:
+        if node.ends_itself:
             return True
         if node.is_idle():
             return False  # decided last
@@ -218,7 +213,7 @@ class Why:
         else:
             text = ''
         text = text or '%s waits for %s' % (what.text(), node.waits)
-        tells_no_more = node.is_idle() or (node.has_deadline and not node.for_lock)
+        tells_no_more = node.is_idle() or (node.ends_itself and not node.for_lock)
         return '  ' + text + ('' if tells_no_more else self._lowered_by(node))
 
     def _texts(self, nodes):
@@ -239,7 +234,7 @@ class Why:
         stuck = [node for node in self.nodes if node.stuck]
         others = [node for node in self.nodes if not node.stuck]
         fibers = sum(isinstance(node.what, Fiber) for node in self.nodes)
-        lines = ['scheduler 0x%x: %d of %d fibers wait' % (s.address, fibers, s.small + s.large)]
+        lines = ['scheduler 0x%x: %d of %d fibers wait' % (s.address, fibers, s.fiber_count)]
         if not self.nodes:
             return lines
         told = set()
@@ -270,15 +265,11 @@ class Why:
         if others:
             lines.append('these wait for work that can go on:')
             lines += self._texts(others)
-        if s.deferred_unknown:
-            lines.append('deferred tasks that come after counters which nothing above names: %d' %
-                         s.deferred_unknown)
         if s.external_work:
             lines.append('ExternalWork objects, which may lower any of these counters: %d' %
                          s.external_work)
-        asleep = all(w.sleeps for w in s.workers)
         queued = [task for task in s.tasks if task.where not in ('deferred', 'begins later')]
-        if asleep and queued and s.free[0] == 0:
-            lines.append('no small fiber is free for the queued tasks: raise '
+        if queued and not s.free and all(w.state() != 'running' for w in s.workers):
+            lines.append('no fiber is free for the queued tasks: raise '
                          'SchedulerOptions::smallFibers')
         return lines + s.errors + s.lost_lines()

@@ -44,7 +44,7 @@ template <bool kMayThrow, class Index, class Whole>
 void RunRange(TaskScheduler &scheduler, Index begin, Index end, uint64_t unit,
               const LoopOptions &options, Whole whole) noexcept(!kMayThrow) {
     static_assert(std::is_integral_v<Index>, "weft: loops run over integers");
-    if (!(begin < end)) return;
+    if (!(begin < end)) return NoteWait(scheduler, "ParallelFor");
     struct Range {
         Whole &whole;
         Index begin;
@@ -122,7 +122,7 @@ template <class Index, class Body>
 void ParallelFor2D(TaskScheduler &scheduler, typename internal::Same<Index>::Type rows,
                    Index columns, Body &&body, const LoopOptions &options = {})  //
     noexcept(!internal::kTilesMayThrow<Body, Index>) {
-    if (!(0 < rows) || !(0 < columns)) return;
+    if (!(0 < rows) || !(0 < columns)) return internal::NoteWait(scheduler, "ParallelFor2D");
     constexpr uint64_t kTilesPerWorker = 16;
     const uint64_t height = static_cast<uint64_t>(rows), width = static_cast<uint64_t>(columns);
     const uint64_t tileRows = (std::max)(options.grain, uint64_t{1}),

@@ -235,7 +235,7 @@ void ParallelForEach(TaskScheduler &scheduler, Iterator first, Iterator last, Bo
         internal::RunRange<kMayThrow>(scheduler, Offset{0}, static_cast<Offset>(last - first),
                                       options.grain, options, run);
     } else {
-        if (!(first != last)) return;
+        if (!(first != last)) return internal::NoteWait(scheduler, "ParallelForEach");
         internal::BodyCalls<kMayThrow> calls;
         const bool isTimed = scheduler.WorkerCount() != 0;
         internal::SequenceWork<Iterator, Body, kMayThrow>(
@@ -411,7 +411,7 @@ void ParallelForEach(TaskScheduler &scheduler, Iterator first, Iterator last,
                       std::is_invocable_v<Body &, decltype(*first), Feeder<Item> &>,
                   "weft: the body is called with an added item, or one of the sequence, and a "
                   "Feeder &");
-    if (!(first != last)) return;
+    if (!(first != last)) return internal::NoteWait(scheduler, "ParallelForEach");
     constexpr bool kMayThrow = internal::kCatches;
     struct Context {
         Body &body;

@@ -122,7 +122,10 @@ Result ParallelReduce(TaskScheduler &scheduler, typename internal::Same<Index>::
                       Index end, Result empty, Body &&body, Join &&join,
                       const LoopOptions &options = {})  //
     noexcept(!internal::kReductionMayThrow<Index, Result, Body, Join>) {
-    if (!(begin < end)) return empty;
+    if (!(begin < end)) {
+        internal::NoteWait(scheduler, "ParallelReduce");
+        return empty;
+    }
     using Results = internal::BlockResults<Result>;
     const uint64_t count = static_cast<uint64_t>(end) - static_cast<uint64_t>(begin);
     const uint64_t block =

@@ -231,7 +231,10 @@ private:
 template <bool kIsInclusive, class In, class Out, class Value, class Join>
 Value RunScan(TaskScheduler &scheduler, In first, In last, Out out, Value &identity, Join &join,
               const LoopOptions &options) noexcept(!kCatches) {
-    if (first == last) return std::move(identity);
+    if (first == last) {
+        NoteWait(scheduler, "ParallelScan");
+        return std::move(identity);
+    }
     const uint64_t count = static_cast<uint64_t>(last - first);
     Scan<kIsInclusive, In, Out, Value, Join> scan(scheduler, first, count, out, identity, join,
                                                   options);

@@ -104,7 +104,10 @@ inline bool WaitForCounterOrCancel(TaskScheduler &scheduler, Counter *counter, C
                                    Clock::time_point deadline = Clock::time_point::max()) noexcept {
     // A source that was cancelled while the scheduler did not run still has its counter at one, so
     // the token is checked first. For a null counter PollCounter reports, and returns true.
-    if (token.IsCancelled()) return scheduler.PollCounter(counter) && counter != nullptr;
+    if (token.IsCancelled()) {
+        internal::NoteWait(scheduler, "WaitForCounterOrCancel");
+        return scheduler.PollCounter(counter) && counter != nullptr;
+    }
     Counter *const counters[2] = {counter,
                                   token.m_source != nullptr ? &token.m_source->m_running : nullptr};
     const uint32_t count = token.m_source != nullptr ? 2 : 1;
@@ -123,8 +126,11 @@ inline bool WaitForCounterOrCancel(TaskScheduler &scheduler, Counter *counter, C
 /// of waits with the same token at that moment.
 inline bool SleepUntilOrCancel(TaskScheduler &scheduler, Clock::time_point deadline,
                                CancelToken token) noexcept {
-    if (token.IsCancelled()) return false;
-    if (Now() >= deadline) return true;
+    const bool isCancelled = token.IsCancelled();
+    if (isCancelled || Now() >= deadline) {
+        internal::NoteWait(scheduler, "SleepUntilOrCancel");
+        return !isCancelled;
+    }
     if (token.m_source == nullptr) {
         SleepUntil(scheduler, deadline);
         return Now() >= deadline;  // a refused call returns before the deadline

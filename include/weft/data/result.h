@@ -61,7 +61,8 @@ public:
     /// that call Set. Returns at once after a report: NotRunning, RunEnding, InHook,
     /// WrongScheduler. Thread-safe. An external thread blocks in the operating system.
     void Wait(TaskScheduler &scheduler, Meanwhile meanwhile = Meanwhile::AnyTask) noexcept {
-        if (!IsReady()) scheduler.WaitForCounter(&m_pending, meanwhile);
+        IsReady() ? NoteWait(scheduler, "Result::Wait")
+                  : scheduler.WaitForCounter(&m_pending, meanwhile);
     }
     /// Like Wait, but return false if the time passes first, or after a report (weft/time.h). A NaN
     /// is reported (BadOption), and the call does not wait. The result must live until the call has
@@ -71,7 +72,10 @@ public:
                    const std::chrono::time_point<OtherClock, Duration> &time,
                    Meanwhile meanwhile = Meanwhile::AnyTask) noexcept {
         Deadline deadline(scheduler, time);
-        if (IsReady()) return true;
+        if (IsReady()) {
+            NoteWait(scheduler, "Result::WaitUntil");
+            return true;
+        }
         do {
             if (WaitForCounterUntil(scheduler, &m_pending, deadline.Point(), meanwhile))
                 return true;
@@ -83,7 +87,9 @@ public:
     bool WaitFor(TaskScheduler &scheduler, const std::chrono::duration<Rep, Period> &duration,
                  Meanwhile meanwhile = Meanwhile::AnyTask) noexcept {
         const Clock::time_point deadline = DeadlineAfter(scheduler, duration);
-        return IsReady() || WaitForCounterUntil(scheduler, &m_pending, deadline, meanwhile);
+        if (!IsReady()) return WaitForCounterUntil(scheduler, &m_pending, deadline, meanwhile);
+        NoteWait(scheduler, "Result::WaitFor");
+        return true;
     }
 
     /// Returns the exception of a result that is known, or null if it has a value. Returns null

@@ -6,14 +6,23 @@
 #include "platform/memory_hook.h"
 #include "scheduler/state/entry_gate.h"
 #include "scheduler/state/external_call.h"
-#include "scheduler/state/groups.h"
 #include "scheduler/state/reporting.h"
 #include "scheduler/state/scheduler.h"
+#include "scheduler/wait/wait_any.h"
 #include "weft/deferred.h"
 
 #include <algorithm>
 
 namespace weft::internal {
+
+/// Returns the time in nanoseconds of env::Now(). Times before zero are zero. The last time there
+/// is never comes (kNever).
+inline uint64_t NanosecondsOf(Clock::time_point time) noexcept {
+    if (time == Clock::time_point::max()) return Timers::kNever;
+    const auto since =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch());
+    return since.count() > 0 ? static_cast<uint64_t>(since.count()) : 0;
+}
 
 // Returns the calling thread's worker, or null. Also works in a memory hook.
 inline Worker *WorkerOfThread() noexcept {
@@ -134,54 +143,9 @@ inline bool IsWorker(const Scheduler &scheduler, const TaskOptions &taskOptions,
     return false;
 }
 
-/// Returns false, after a report, if a bit of `groups` stands for no group of the options.
-inline bool AreGroups(const SchedulerOptions &options, uint8_t groups, const char *call) noexcept {
-    const uint32_t all = (1u << std::max(options.groupCount, 1u)) - 1;
-    if ((groups & ~all) == 0) return true;
-    ReportMistake(options, ReportCode::BadOption,
-                  "Name groups of SchedulerOptions::groups: bit i for groups[i].",
-                  "%s: the groups are %#x, and there are %u", call, groups,
-                  std::max(options.groupCount, 1u));
-    return false;
-}
-
-// Reports that the options name both a worker and groups. Returns false.
-inline bool ReportWorkerAndGroups(const SchedulerOptions &options, const char *call) noexcept {
-    ReportMistake(options, ReportCode::BadOption, "Name either a worker or groups.",
-                  "%s: TaskOptions::worker and ::groups are both given", call);
-    return false;
-}
-
-// Checks TaskOptions::groups if it is not 0. Returns false after a report.
-WEFT_NOINLINE inline bool MayNameGroups(Scheduler &scheduler, const TaskOptions &taskOptions,
-                                        const char *call) noexcept {
-    if (!AreGroups(scheduler.options, taskOptions.groups, call)) return false;
-    if (taskOptions.worker != kAnyWorker) return ReportWorkerAndGroups(scheduler.options, call);
-    if (SetOf(scheduler, taskOptions.groups) != kSets) return true;
-    ReportMistake(scheduler.options, ReportCode::BadOption, "Name fewer different sets of groups.",
-                  "%s: tasks name more than %u different sets of groups", call, kSets - 1);
-    return false;
-}
-
-// Checks the groups of Run's main task, which begins on worker 0. Returns false after a report.
-inline bool IsMainGroup(const SchedulerOptions &options, const TaskOptions &taskOptions) noexcept {
-    if (taskOptions.taskGroup != nullptr) {
-        ReportMistake(options, ReportCode::BadOption, "Name no group for the main task.",
-                      "Run: the main task cannot belong to a TaskGroup");
-        return false;
-    }
-    if (taskOptions.groups == 0) return true;
-    if (!AreGroups(options, taskOptions.groups, "Run")) return false;
-    if (taskOptions.worker != kAnyWorker) return ReportWorkerAndGroups(options, "Run");
-    if ((taskOptions.groups & 1) != 0) return true;
-    ReportMistake(options, ReportCode::BadOption, "Name the first group among others, or none.",
-                  "Run: the main task begins on worker 0, which is not in its groups");
-    return false;
-}
-
 // Returns false, after a report, in a hook that must not submit. `worker`: the caller's, or null.
 inline bool MaySubmit(const Worker *worker, const char *call) noexcept {
-    if (WEFT_LIKELY(worker == nullptr || !worker->mustNotSubmit)) return true;
+    if (WEFT_LIKELY(worker == nullptr || !worker->MustNotSubmit())) return true;
     ReportMistake(worker->scheduler->options, ReportCode::InHook,
                   "Submit from another hook, or from a task.",
                   "%s was called by an onStart, onStop, fiberSwitch, park or unpark hook", call);
@@ -189,8 +153,7 @@ inline bool MaySubmit(const Worker *worker, const char *call) noexcept {
 }
 
 // Returns false, after a report, in a hook and in onReport. The current task may be in a wait
-// there; then Fiber::CounterOfTask is the counter that it waits for. Or the task may already have
-// passed its unit of its counter on to another task (TakeOverFromRunning).
+// there; then Fiber::CounterOfTask is the counter that it waits for.
 inline bool MayAddChildren(const Worker *worker, const char *call) noexcept {
     if (WEFT_LIKELY(!worker->inHook)) return true;
     ReportMistake(worker->scheduler->options, ReportCode::InHook,
@@ -223,6 +186,51 @@ WEFT_NOINLINE inline bool ReportGroup(const Scheduler &scheduler, const char *ca
 inline bool IsOfNoGroup(const Scheduler &scheduler, const TaskOptions &taskOptions,
                         const char *call) noexcept {
     return WEFT_LIKELY(taskOptions.taskGroup == nullptr) || ReportGroup(scheduler, call);
+}
+
+/// Returns false, after a report, if a bit of `groups` stands for no group of the options.
+inline bool AreGroups(const SchedulerOptions &options, uint8_t groups, const char *call) noexcept {
+    const uint32_t all = (1u << std::max(options.groupCount, 1u)) - 1;
+    if ((groups & ~all) == 0) return true;
+    ReportMistake(options, ReportCode::BadOption,
+                  "Name groups of SchedulerOptions::groups: bit i for groups[i].",
+                  "%s: the groups are %#x, and there are %u", call, groups,
+                  std::max(options.groupCount, 1u));
+    return false;
+}
+
+// Reports that the options name both a worker and groups. Returns false.
+inline bool ReportWorkerAndGroups(const SchedulerOptions &options, const char *call) noexcept {
+    ReportMistake(options, ReportCode::BadOption, "Name either a worker or groups.",
+                  "%s: TaskOptions::worker and ::groups are both given", call);
+    return false;
+}
+
+// Checks TaskOptions::groups if it is not 0. Returns false after a report.
+WEFT_NOINLINE inline bool MayNameGroups(Scheduler &scheduler, const TaskOptions &taskOptions,
+                                        const char *call) noexcept {
+    if (!AreGroups(scheduler.options, taskOptions.groups, call)) return false;
+    if (taskOptions.worker != kAnyWorker) return ReportWorkerAndGroups(scheduler.options, call);
+    if ((taskOptions.groups & (taskOptions.groups - 1)) == 0) return true;
+    ReportMistake(scheduler.options, ReportCode::BadOption, "Name one group, or none.",
+                  "%s: TaskOptions::groups names several groups", call);
+    return false;
+}
+
+// Checks the groups of Run's main task, which begins on worker 0. Returns false after a report.
+inline bool IsMainGroup(const SchedulerOptions &options, const TaskOptions &taskOptions) noexcept {
+    if (taskOptions.taskGroup != nullptr) {
+        ReportMistake(options, ReportCode::BadOption, "Name no group for the main task.",
+                      "Run: the main task cannot belong to a TaskGroup");
+        return false;
+    }
+    if (taskOptions.groups == 0) return true;
+    if (!AreGroups(options, taskOptions.groups, "Run")) return false;
+    if (taskOptions.worker != kAnyWorker) return ReportWorkerAndGroups(options, "Run");
+    if ((taskOptions.groups & 1) != 0) return true;
+    ReportMistake(options, ReportCode::BadOption, "Name the first group among others, or none.",
+                  "Run: the main task begins on worker 0, which is not in its groups");
+    return false;
 }
 
 // Returns false, after a report, if an option is wrong or a task has no function.

@@ -6,7 +6,6 @@
 // because a closure may wait.
 #include "weft/closure.h"
 
-#include "platform/race_finder.h"
 #include "scheduler/api/internal_api.h"
 #include "scheduler/wait/deferred.h"
 
@@ -23,18 +22,6 @@ void Free(Scheduler &scheduler, const Worker *worker, ClosureBlock *block) noexc
     scheduler.closures.GiveBack(block->index, CacheOf(worker));
 }
 
-// StopFor must not withdraw the task: it would leave a Result without a value (weft/data/result.h).
-WEFT_NOINLINE bool Defer(Scheduler &scheduler, Worker *worker, uint32_t afterCount,
-                         const CounterTarget *after, const Task &task, Counter *counter,
-                         const TaskOptions &options) noexcept {
-    if (afterCount == 1 && options.taskGroup == nullptr) {
-        return SubmitAfter(scheduler, worker, *after->counter, after->value, task,
-                           {counter, Unit::Kept}, options);
-    }
-    return SubmitBatchAfter(scheduler, worker, afterCount, after, 1, &task, counter, options,
-                            nullptr, Unit::Kept);
-}
-
 }  // namespace
 
 bool SubmitClosure(TaskScheduler &taskScheduler, void *closure, RelocateClosure relocate,
@@ -42,6 +29,7 @@ bool SubmitClosure(TaskScheduler &taskScheduler, void *closure, RelocateClosure 
     return SubmitClosureAfter(taskScheduler, 0, nullptr, closure, relocate, run, counter, options);
 }
 
+// StopFor must not withdraw the task: it would leave a Result without a value (weft/data/result.h).
 bool SubmitClosureAfter(TaskScheduler &taskScheduler, uint32_t afterCount,
                         const CounterTarget *after, void *closure, RelocateClosure relocate,
                         TaskFunction run, Counter *counter, const TaskOptions &options) noexcept {
@@ -66,9 +54,10 @@ bool SubmitClosureAfter(TaskScheduler &taskScheduler, uint32_t afterCount,
     relocate(block->room, closure);
     task.arg = block->room;
     const bool isSubmitted =
-        afterCount != 0 ? Defer(scheduler, worker, afterCount, after, task, counter, options)
-        : WEFT_LIKELY(worker != nullptr) ? Submit(worker, 1, &task, counter, options)
-                                         : Post(scheduler, nullptr, 1, &task, counter, options);
+        afterCount == 0
+            ? Submit(scheduler, worker, 1, &task, counter, options)
+            : SubmitAfter(scheduler, worker, afterCount, after,
+                          {"AddTask", 1, &task, counter, options, nullptr, false, true});
     // The task may have run already, and the block may be in use again.
     if (WEFT_LIKELY(isSubmitted)) return true;
     relocate(closure, block->room);

@@ -3,6 +3,7 @@
 
 #include "scheduler/api/api_checks.h"
 #include "scheduler/state/entry_gate.h"
+#include "scheduler/wait/wait.h"
 
 namespace weft {
 
@@ -20,9 +21,8 @@ void ReplaceName(TaskScheduler &scheduler, const char *from, const char *to) noe
 
 }  // namespace
 
-// relaxed: a worker whose task waits for this work announces later that it sleeps. The last worker
-// that announces checks for a stall. It has read the other announcements (acquire), so it sees this
-// increment.
+// relaxed: a worker whose task waits for this work becomes idle later. The check for a stall sees
+// that, and so this increment (diagnose/stall.cc).
 void ExternalWork::Begin(TaskScheduler &scheduler, const char *name) noexcept {
     if (name != nullptr) ReplaceName(scheduler, nullptr, name);
     EntryGate::StateOf(scheduler).outside.fetch_add(1, kRelaxed);
@@ -34,14 +34,12 @@ void ExternalWork::End(TaskScheduler &scheduler, const char *name) noexcept {
     EntryGate::StateOf(scheduler).outside.fetch_sub(1, kRelease);
 }
 
-// relaxed, both: for reports
 void internal::WaitForCall(TaskScheduler &scheduler, Counter &counter, bool isOperation) noexcept {
-    const Worker *const worker = WorkerOf(scheduler);
-    Fiber *const self = worker != nullptr ? worker->current : nullptr;
-    if (self != nullptr)
-        self->waitKind.store(isOperation ? WaitKind::Operation : WaitKind::Call, kRelaxed);
-    scheduler.WaitForCounter(&counter);
-    if (self != nullptr) self->waitKind.store(WaitKind::Counter, kRelaxed);
+    Worker *const worker = WorkerOf(scheduler);
+    if (worker == nullptr) return scheduler.WaitForCounter(&counter);
+    WaitFor what{counter};
+    what.kind = isOperation ? WaitKind::Operation : WaitKind::Call;
+    if (MayWait(worker, "WaitForCounter")) Wait(*worker, what);
 }
 
 }  // namespace weft

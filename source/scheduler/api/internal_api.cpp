@@ -1,9 +1,9 @@
 // What the other layers and the templates in the public headers call.
 #include "scheduler/api/internal_api.h"
 
-#include "scheduler/api/by_caller.h"
 #include "scheduler/state/check_options.h"
-#include "scheduler/wait/urgent.h"
+#include "scheduler/state/order_access.h"
+#include "scheduler/wait/wait.h"
 #include "weft/data/fiber_local.h"
 
 #include <cstdarg>
@@ -24,7 +24,8 @@ void ReportNoMemory(const TaskScheduler &scheduler, const char *what) noexcept {
 uint32_t FiberCountOf(const SchedulerOptions &options) noexcept {
     SchedulerOptions effective = options;
     SetDefaults(effective);
-    return effective.smallFibers + effective.largeFibers + effective.maxAttached;
+    return effective.smallFibers + effective.largeFibers + EffectiveWorkers(options) +
+           2 * effective.maxAttached;
 }
 
 uint32_t FiberCountOf(const TaskScheduler &scheduler) noexcept {
@@ -53,88 +54,74 @@ bool LowerForWaiter(TaskScheduler &taskScheduler, Counter &counter, const char *
     EntryGate::Visit visit(taskScheduler);
     visit.ComeBack();
     Scheduler *const running = visit.Running();
-    const bool isLowered = running != nullptr && LowerCounter(*running, nullptr, counter, 1);
+    const bool isLowered = running != nullptr && Lower(*running, nullptr, counter, 1);
     visit.GoOut();
     return isLowered;
 }
 
-void EmitFrom(TaskScheduler &scheduler, TraceKind kind, TraceEvent event) noexcept {
-    const SchedulerOptions &options = EntryGate::OptionsOf(scheduler);
-    if (WEFT_LIKELY(options.trace.event == nullptr && options.recorder == nullptr)) return;
-    event.other = kAnyWorker;
-    if (Worker *const worker = WorkerOf(scheduler)) {
-        if (IsTraced(*worker->scheduler)) EmitNow(*worker->scheduler, worker, kind, event);
-        return;
-    }
+namespace {
+
+// Calls tell(scheduler, worker) if the scheduler runs. `worker`: the caller's, or null.
+template <class TellIt>
+void TellAsCaller(TaskScheduler &taskScheduler, TellIt tell) noexcept {
+    if (Worker *const worker = WorkerOf(taskScheduler)) return tell(*worker->scheduler, worker);
     if (MemoryHookCall::Current() != nullptr) return;  // the thread may be inside the gate
-    EntryGate::Visit visit(scheduler);
-    Scheduler *const running = visit.ComeIn();
-    if (running != nullptr && IsTraced(*running)) EmitNow(*running, nullptr, kind, event);
+    EntryGate::Visit visit(taskScheduler);
+    if (Scheduler *const running = visit.ComeIn()) tell(*running, static_cast<Worker *>(nullptr));
     visit.GoOut();
 }
 
-void LetOthersRun(const TaskScheduler &scheduler) noexcept {
-    Worker *const worker = WorkerOf(scheduler);
-    if (worker != nullptr && worker->scheduler->order.isOn && !worker->inHook &&
-        worker->noSuspend == nullptr)
-        YieldToUrgentNow(worker->current);
-}
-
-namespace {
-
+// Another task has locked it.
 void ForgetHolder(Scheduler &scheduler, const void *lock) noexcept {
     for (uint32_t i = 0; i < scheduler.AllFibers(); ++i) {
         if (scheduler.fibers[i].locks.Remove(lock)) return;
     }
 }
 
-void TellLock(Scheduler &scheduler, Worker *worker, LockStep step, const void *lock) noexcept {
-    const TraceKind kind = step == LockStep::Locks     ? TraceKind::Lock
-                           : step == LockStep::Unlocks ? TraceKind::Unlock
-                                                       : TraceKind::LockWait;
-    Emit(scheduler, worker, kind, [=](TraceEvent &event) {
-        event.lock = step != LockStep::GivesUp ? lock : nullptr;
-        // relaxed: written by this thread
-        if (worker != nullptr) event.task = worker->current->taskName.load(kRelaxed);
-    });
-}
-
-void NoteLockOf(Worker *worker, LockStep step, const void *lock) noexcept {
-    Scheduler &scheduler = *worker->scheduler;
-    HeldLocks &locks = worker->current->locks;
-    switch (step) {
-        case LockStep::Awaits:
-            locks.awaited.store(lock, kRelaxed);  // relaxed, here and below: see held_locks.h
-            break;
-        case LockStep::GivesUp:
-            locks.awaited.store(nullptr, kRelaxed);
-            break;
-        case LockStep::Locks:
-            locks.awaited.store(nullptr, kRelaxed);
-            locks.Add(lock);
-            break;
-        case LockStep::Unlocks:
-            if (!locks.Remove(lock)) ForgetHolder(scheduler, lock);
-            break;
-    }
-    TellLock(scheduler, worker, step, lock);
+// relaxed: see held_locks.h
+void NoteLockOf(const Worker &worker, LockStep step, const void *lock) noexcept {
+    HeldLocks &locks = worker.current->locks;
+    if (step != LockStep::Unlocks)
+        locks.awaited.store(step == LockStep::Awaits ? lock : nullptr, kRelaxed);
+    if (step == LockStep::Locks) locks.Add(lock);
+    if (step == LockStep::Unlocks && !locks.Remove(lock)) ForgetHolder(*worker.scheduler, lock);
 }
 
 }  // namespace
 
-void NoteLock(TaskScheduler &scheduler, LockStep step, const void *lock) noexcept {
-    if (Worker *const worker = WorkerOf(scheduler)) {
-        if (worker->scheduler->options.lockHolders) NoteLockOf(worker, step, lock);
-        return;
-    }
-    if (MemoryHookCall::Current() != nullptr) return;  // the thread may be inside the gate
-    EntryGate::Visit visit(scheduler);
-    Scheduler *const running = visit.ComeIn();
-    if (running != nullptr && running->options.lockHolders) {
-        if (step == LockStep::Unlocks) ForgetHolder(*running, lock);
-        TellLock(*running, nullptr, step, lock);
-    }
-    visit.GoOut();
+void EmitFrom(TaskScheduler &taskScheduler, TraceKind kind, TraceEvent event) noexcept {
+    const SchedulerOptions &options = EntryGate::OptionsOf(taskScheduler);
+    if (WEFT_LIKELY(options.trace.event == nullptr && options.recorder == nullptr)) return;
+    event.other = kAnyWorker;
+    TellAsCaller(taskScheduler, [&](Scheduler &scheduler, Worker *worker) {
+        if (IsTraced(scheduler)) EmitEvent(scheduler, worker, kind, event);
+    });
+}
+
+void NoteLock(TaskScheduler &taskScheduler, LockStep step, const void *lock) noexcept {
+    const TraceKind kind = step == LockStep::Locks     ? TraceKind::Lock
+                           : step == LockStep::Unlocks ? TraceKind::Unlock
+                                                       : TraceKind::LockWait;
+    TellAsCaller(taskScheduler, [&](Scheduler &scheduler, Worker *worker) {
+        if (!scheduler.options.lockHolders) return;
+        if (worker != nullptr)
+            NoteLockOf(*worker, step, lock);
+        else if (step == LockStep::Unlocks)
+            ForgetHolder(scheduler, lock);
+        if (!IsTraced(scheduler)) return;
+        TraceEvent event{};
+        event.other = kAnyWorker;
+        event.lock = step != LockStep::GivesUp ? lock : nullptr;
+        if (worker != nullptr) event.task = worker->current->name.load(kRelaxed);
+        EmitEvent(scheduler, worker, kind, event);
+    });
+}
+
+void LetOthersRun(const TaskScheduler &scheduler) noexcept {
+    Worker *const worker = WorkerOf(scheduler);
+    if (worker != nullptr && IsOrdered(*worker->scheduler) && !worker->inHook &&
+        worker->noSuspend == nullptr)
+        PassPoint(*worker->current);
 }
 
 Recorder *RecorderOf(const TaskScheduler &scheduler) noexcept {

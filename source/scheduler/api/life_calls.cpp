@@ -1,15 +1,13 @@
 // The public calls that begin and end a run, or attach and detach a thread. Each one checks its
-// arguments and then calls a function of scheduler/run/.
+// arguments and then calls a function of scheduler/life/.
 #include "platform/env.h"
 #include "scheduler/api/api_checks.h"
-#include "scheduler/run/attach.h"
-#include "scheduler/run/lifecycle.h"
-#include "scheduler/run/worker_thread.h"
+#include "scheduler/life/life.h"
 #include "scheduler/state/check_options.h"
 #include "scheduler/state/scheduler.h"
-#include "scheduler/submit/timing.h"
 #include "weft/sync/deadline.h"
 #include "weft/task_scheduler.h"
+#include "weft/time.h"
 
 #include <cstring>
 
@@ -67,6 +65,55 @@ bool StopBy(TaskScheduler &taskScheduler, const char *call, uint64_t withdrawsAt
     return isComplete;
 }
 
+// Reports why the calling thread did not get a worker. Returns what RunWorker returns.
+Status ReportNotTaken(const TaskScheduler &taskScheduler, const Taken &taken,
+                      uint32_t index) noexcept {
+    const SchedulerOptions &options = EntryGate::OptionsOf(taskScheduler);
+    if (!taken.isRunning) return Status::NotRunning;
+    if (taken.isForked) {
+        ReportForked(options, "RunWorker");
+        return Status::NotRunning;
+    }
+    if (!options.hostThreads) {
+        ReportMistake(options, ReportCode::BadOption, "Set SchedulerOptions::hostThreads.",
+                      "RunWorker: the workers are threads of weft");
+        return Status::BadOption;
+    }
+    if (index >= taken.workers) {
+        ReportMistake(options, ReportCode::BadOption, "Give an index below WorkerCount().",
+                      "RunWorker: the index is %u, and there are %u workers", index, taken.workers);
+        return Status::BadOption;
+    }
+    if (!taken.isEnding) {
+        ReportMistake(options, ReportCode::BadOption, "Let one thread run each worker.",
+                      "RunWorker: another thread runs worker %u", index);
+    }
+    return Status::AlreadyRunning;
+}
+
+// Reports why the calling thread cannot detach now.
+void ReportCannotDetach(const TaskScheduler &taskScheduler) noexcept {
+    const SchedulerOptions &options = EntryGate::OptionsOf(taskScheduler);
+    const Worker *const own = AnyWorkerOf(taskScheduler);
+    const Worker *const newest = internal::CurrentWorker();
+    if (own == nullptr || own == newest || !own->current->IsThreadStack()) {
+        ReportMistake(options, ReportCode::WrongThread,
+                      "Call it from the thread that called AttachThread.",
+                      "DetachThread was called by %s",
+                      own == nullptr ? "a thread that is not attached" : "a task");
+        return;
+    }
+    const bool isAttached = newest->current->IsThreadStack();
+    const char *const name = newest->scheduler->options.threadName;
+    ReportMistake(
+        options, ReportCode::WrongThread,
+        isAttached ? "Detach the thread from that scheduler first."
+                   : "Call it outside of tasks, when that run has ended.",
+        "DetachThread was called %s scheduler %p ('%s') after this one",
+        isAttached ? "by a thread that has attached to" : "in a task on a thread that runs",
+        static_cast<const void *>(newest->taskScheduler), name != nullptr ? name : "");
+}
+
 }  // namespace
 
 TaskScheduler::TaskScheduler(const SchedulerOptions &options) noexcept {
@@ -122,36 +169,6 @@ Status TaskScheduler::Start() noexcept {
     return status;
 }
 
-namespace {
-
-// Reports why the calling thread did not get a worker. Returns what RunWorker returns.
-Status ReportNotTaken(const TaskScheduler &taskScheduler, const Taken &taken,
-                      uint32_t index) noexcept {
-    const SchedulerOptions &options = EntryGate::OptionsOf(taskScheduler);
-    if (!taken.isRunning) return Status::NotRunning;
-    if (taken.isForked) {
-        ReportForked(options, "RunWorker");
-        return Status::NotRunning;
-    }
-    if (!options.hostThreads) {
-        ReportMistake(options, ReportCode::BadOption, "Set SchedulerOptions::hostThreads.",
-                      "RunWorker: the workers are threads of weft");
-        return Status::BadOption;
-    }
-    if (index >= taken.workers) {
-        ReportMistake(options, ReportCode::BadOption, "Give an index below WorkerCount().",
-                      "RunWorker: the index is %u, and there are %u workers", index, taken.workers);
-        return Status::BadOption;
-    }
-    if (!taken.isEnding) {
-        ReportMistake(options, ReportCode::BadOption, "Let one thread run each worker.",
-                      "RunWorker: another thread runs worker %u", index);
-    }
-    return Status::AlreadyRunning;
-}
-
-}  // namespace
-
 Status TaskScheduler::RunWorker(uint32_t index) noexcept {
     if (IsRefusedHere(*this, "RunWorker")) return Status::NotRunning;
     if (IsWorkerOf(*this)) {
@@ -160,7 +177,7 @@ Status TaskScheduler::RunWorker(uint32_t index) noexcept {
                       "RunWorker was called by a task or an attached thread");
         return Status::AlreadyRunning;
     }
-    const Taken taken = TakeWorker(*this, index, index + 1);
+    const Taken taken = TakeWorker(*this, index);
     if (taken.worker == nullptr) return ReportNotTaken(*this, taken, index);
     HostThread(*taken.worker);
     return Status::Ok;
@@ -184,40 +201,13 @@ Status TaskScheduler::AttachThread() noexcept {
     return Status::BadOption;
 }
 
-namespace {
-
-// Reports why the calling thread cannot detach now.
-void ReportCannotDetach(const TaskScheduler &taskScheduler) noexcept {
-    const SchedulerOptions &options = EntryGate::OptionsOf(taskScheduler);
-    const Worker *const own = AnyWorkerOf(taskScheduler);
-    const Worker *const newest = internal::CurrentWorker();
-    if (own == nullptr || own == newest || !own->current->IsHost()) {
-        ReportMistake(options, ReportCode::WrongThread,
-                      "Call it from the thread that called AttachThread.",
-                      "DetachThread was called by %s",
-                      own == nullptr ? "a thread that is not attached" : "a task");
-        return;
-    }
-    const bool isAttached = newest->current->IsHost();
-    const char *const name = newest->scheduler->options.threadName;
-    ReportMistake(
-        options, ReportCode::WrongThread,
-        isAttached ? "Detach the thread from that scheduler first."
-                   : "Call it outside of tasks, when that run has ended.",
-        "DetachThread was called %s scheduler %p ('%s') after this one",
-        isAttached ? "by a thread that has attached to" : "in a task on a thread that runs",
-        static_cast<const void *>(newest->taskScheduler), name != nullptr ? name : "");
-}
-
-}  // namespace
-
 void TaskScheduler::DetachThread() noexcept {
     Worker *worker = WorkerOf(*this);
     if (worker == nullptr && IsRefusedHere(*this, "DetachThread")) return;
     if (worker == nullptr || !worker->current->IsHost()) {
         ReportCannotDetach(*this);
     } else if (MayWait(worker, "DetachThread")) {
-        Detach(worker);
+        Detach(*worker);
     }
 }
 

@@ -1,38 +1,30 @@
-// The public calls with deadlines and conditions. Each one checks its arguments and then calls a
-// function of scheduler/wait/.
+// The public calls with deadlines, and those that submit tasks later. Each one checks its arguments
+// and then calls a function of scheduler/wait/.
 #include "weft/time.h"
 #include "weft/deferred.h"
 #include "weft/sync/deadline.h"
 
-#include "scheduler/api/api_checks.h"
-#include "scheduler/api/by_caller.h"
 #include "scheduler/api/internal_api.h"
-#include "scheduler/run/ending.h"
-#include "scheduler/submit/timing.h"
+#include "scheduler/state/order_access.h"
 #include "scheduler/wait/deferred.h"
 #include "scheduler/wait/external.h"
 #include "scheduler/wait/wait.h"
 #include "scheduler/wait/wait_any.h"
 
+#include <utility>
+
 namespace weft {
 
 using namespace internal;
 
-namespace {
-
-Clock::time_point TimePoint(uint64_t nanoseconds) noexcept {
-    return Clock::time_point(
-        std::chrono::duration_cast<Clock::duration>(std::chrono::nanoseconds(nanoseconds)));
-}
-
-}  // namespace
-
 Clock::time_point Now() noexcept {
+    uint64_t now = env::Now();
     if (WEFT_UNLIKELY(AnyOrdered())) {
         const Worker *worker = internal::CurrentWorker();
-        if (worker != nullptr) return TimePoint(TimeOf(*worker->scheduler));
+        if (worker != nullptr) now = TimeOf(*worker->scheduler);
     }
-    return TimePoint(env::Now());
+    return Clock::time_point(
+        std::chrono::duration_cast<Clock::duration>(std::chrono::nanoseconds(now)));
 }
 
 bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter, Clock::time_point deadline,
@@ -42,41 +34,23 @@ bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter, Clock::time
 
 bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter, Clock::time_point deadline,
                          Meanwhile meanwhile, uint32_t value) noexcept {
-    if (!IsCounter(scheduler, counter, "WaitForCounterUntil")) return false;
-    return WaitByCaller(
-        scheduler, "WaitForCounterUntil", false,
-        [&](Worker *worker) {
-            return WaitAny(worker, 1, &counter, value, NanosecondsOf(deadline), meanwhile) == 0;
-        },
-        [&](ExternalCall &call) {
-            return WaitExternal(call.visit, *call.running, *counter, value,
-                                NanosecondsOf(deadline));
-        });
+    return WaitByCaller(scheduler, "WaitForCounterUntil", counter, value, NanosecondsOf(deadline),
+                        meanwhile);
 }
 
 bool WaitForCounterFor(TaskScheduler &scheduler, Counter *counter, Clock::duration duration,
                        uint32_t value) noexcept {
-    return WaitForCounterUntil(scheduler, counter, internal::DeadlineAfter(duration), value);
+    return WaitForCounterUntil(scheduler, counter, DeadlineAfter(duration), value);
 }
 
 bool WaitForCounterFor(TaskScheduler &scheduler, Counter *counter, Clock::duration duration,
                        Meanwhile meanwhile, uint32_t value) noexcept {
-    return WaitForCounterUntil(scheduler, counter, internal::DeadlineAfter(duration), meanwhile,
-                               value);
+    return WaitForCounterUntil(scheduler, counter, DeadlineAfter(duration), meanwhile, value);
 }
 
 uint32_t WaitForAnyUntil(TaskScheduler &scheduler, uint32_t count, Counter *const *counters,
                          Clock::time_point deadline) noexcept {
-    if (!MayWaitForAny(scheduler, count, counters, "WaitForAnyUntil")) return count;
-    return WaitByCaller(
-        scheduler, "WaitForAnyUntil", count,
-        [&](Worker *worker) {
-            return WaitAny(worker, count, counters, 0, NanosecondsOf(deadline));
-        },
-        [&](ExternalCall &call) {
-            return WaitAnyExternal(call.visit, *call.running, count, counters,
-                                   NanosecondsOf(deadline));
-        });
+    return WaitAnyByCaller(scheduler, "WaitForAnyUntil", count, counters, NanosecondsOf(deadline));
 }
 
 void SleepUntil(TaskScheduler &scheduler, Clock::time_point deadline) noexcept {
@@ -84,54 +58,44 @@ void SleepUntil(TaskScheduler &scheduler, Clock::time_point deadline) noexcept {
     if (worker == nullptr) {
         env::Parker nobody;
         nobody.ParkUntil(NanosecondsOf(deadline));
-    } else if (MayWait(worker, "SleepUntil")) {
-        internal::SleepUntil(worker, NanosecondsOf(deadline));
+        return;
     }
+    Counter never(1);
+    WaitFor what{never, 0, NanosecondsOf(deadline)};
+    what.kind = WaitKind::Sleep;
+    if (MayWait(worker, "SleepUntil")) Wait(*worker, what);
 }
 
 void SleepFor(TaskScheduler &scheduler, Clock::duration duration) noexcept {
-    SleepUntil(scheduler, internal::DeadlineAfter(duration));
+    SleepUntil(scheduler, DeadlineAfter(duration));
 }
 
 namespace {
 
-// Calls submit(scheduler, worker) if the task may be submitted. Returns false after a report.
-template <class Submit>
-bool Defer(TaskScheduler &taskScheduler, const Task &task, const TaskOptions &options, Unit unit,
-           const char *call, Submit submit) noexcept {
-    const Caller caller(taskScheduler, call);
-    return caller.MaySubmit() && AreTasks(*caller.Running(), 1, &task, options, call) &&
-           (unit != Unit::New || MayDefer(*caller.Running(), options, call)) &&
-           submit(*caller.Running(), caller.TheWorker());
+bool MaySubmitLater(const Caller &caller, const LaterTasks &later) noexcept {
+    return caller.MaySubmit() &&
+           AreTasks(*caller.Running(), later.count, later.tasks, later.options, later.call) &&
+           (later.IsKept() || MayDefer(*caller.Running(), later.options, later.call));
 }
 
-// AddTaskAfter and ContinueAfter.
-bool DeferAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, const Task &task,
-                Counter *counter, const TaskOptions &options, Unit unit) noexcept {
-    if (!IsCounter(scheduler, after, "AddTaskAfter")) return false;
-    if (counter == after && value == 0) {
+bool DeferAfter(TaskScheduler &scheduler, Counter *after, uint32_t value,
+                const LaterTasks &task) noexcept {
+    if (!IsCounter(scheduler, after, task.call)) return false;
+    if (task.counter == after && value == 0) {
         ReportMistake(
             EntryGate::OptionsOf(scheduler), ReportCode::BadOption,
             "Give a value of 1 or more, or let another counter count the task.",
             "AddTaskAfter: the task would wait for itself, because `after` counts it as well");
         return false;
     }
-    const auto submit = [&](Scheduler &running, Worker *worker) {
-        if (options.taskGroup != nullptr) {
-            const CounterTarget target{after, value};
-            return SubmitBatchAfter(running, worker, 1, &target, 1, &task, counter, options,
-                                    nullptr);
-        }
-        return SubmitAfter(running, worker, *after, value, task, {counter, unit}, options);
-    };
-    return Defer(scheduler, task, options, unit, "AddTaskAfter", submit);
+    const CounterTarget target{after, value};
+    const Caller caller(scheduler, task.call);
+    return MaySubmitLater(caller, task) &&
+           SubmitAfter(*caller.Running(), caller.TheWorker(), 1, &target, task);
 }
 
-// AddTaskAt and ContinueAt.
-bool DeferUntil(TaskScheduler &scheduler, Clock::time_point time, const Task &task,
-                Counter *counter, const TaskOptions &options, Unit unit,
-                DeferredHandle *handle = nullptr) noexcept {
-    if (handle != nullptr) *handle = {};
+bool DeferUntil(TaskScheduler &scheduler, Clock::time_point time, const LaterTasks &task) noexcept {
+    if (task.handle != nullptr) *task.handle = {};
     if (time == Clock::time_point::max()) {
         ReportMistake(
             EntryGate::OptionsOf(scheduler), ReportCode::BadOption,
@@ -139,68 +103,79 @@ bool DeferUntil(TaskScheduler &scheduler, Clock::time_point time, const Task &ta
             "AddTaskAt: the time never comes, so the run would not end");
         return false;
     }
-    const auto submit = [&](Scheduler &running, Worker *worker) {
-        if (options.taskGroup != nullptr || handle != nullptr)
-            return SubmitBatchAt(running, worker, NanosecondsOf(time), 1, &task, counter, options,
-                                 handle);
-        return SubmitAt(running, worker, NanosecondsOf(time), task, {counter, unit}, options);
-    };
-    return Defer(scheduler, task, options, unit, "AddTaskAt", submit);
+    const Caller caller(scheduler, task.call);
+    return MaySubmitLater(caller, task) &&
+           SubmitAt(*caller.Running(), caller.TheWorker(), NanosecondsOf(time), task);
 }
 
 }  // namespace
 
+bool AddTasksAfter(TaskScheduler &scheduler, uint32_t afterCount, const CounterTarget *after,
+                   uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options,
+                   DeferredHandle *handle) noexcept {
+    if (handle != nullptr) *handle = {};
+    if (count == 0) return true;
+    if (!AreTargets(scheduler, afterCount, after, count, counter, "AddTasksAfter")) return false;
+    const Caller caller(scheduler, "AddTasksAfter");
+    const LaterTasks later{"AddTasksAfter", count, tasks, counter, options, handle};
+    return MaySubmitLater(caller, later) &&
+           SubmitAfter(*caller.Running(), caller.TheWorker(), afterCount, after, later);
+}
+
 bool AddTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task,
                   Counter *counter, const TaskOptions &options) noexcept {
-    return DeferAfter(scheduler, after, value, task, counter, options, Unit::New);
+    return DeferAfter(scheduler, after, value, {"AddTaskAfter", 1, &task, counter, options});
 }
 
 bool AddTaskAt(TaskScheduler &scheduler, Clock::time_point time, Task task, Counter *counter,
                const TaskOptions &options, DeferredHandle *handle) noexcept {
-    return DeferUntil(scheduler, time, task, counter, options, Unit::New, handle);
+    return DeferUntil(scheduler, time, {"AddTaskAt", 1, &task, counter, options, handle});
+}
+
+bool Withdraw(TaskScheduler &scheduler, DeferredHandle handle) noexcept {
+    const Caller caller(scheduler, "Withdraw");
+    // also while the run is ending: it cannot prolong the run
+    return caller.Running() != nullptr && MaySubmit(caller.TheWorker(), "Withdraw") &&
+           WithdrawTasks(*caller.Running(), caller.TheWorker(), handle, true);
 }
 
 bool internal::AddKeptTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task,
                                 Counter *counter, const TaskOptions &options) noexcept {
-    return DeferAfter(scheduler, after, value, task, counter, options, Unit::Kept);
+    return DeferAfter(scheduler, after, value,
+                      {"AddTaskAfter", 1, &task, counter, options, nullptr, false, true});
 }
 
 bool internal::ContinueAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task,
                              Counter *counter, const TaskOptions &options) noexcept {
-    return DeferAfter(scheduler, after, value, task, counter, options, Unit::OfCaller);
+    return DeferAfter(scheduler, after, value,
+                      {"co_await", 1, &task, counter, options, nullptr, true});
 }
 
 bool internal::ContinueAt(TaskScheduler &scheduler, Clock::time_point time, Task task,
                           Counter *counter, const TaskOptions &options) noexcept {
-    return DeferUntil(scheduler, time, task, counter, options, Unit::OfCaller);
+    return DeferUntil(scheduler, time, {"co_await", 1, &task, counter, options, nullptr, true});
 }
 
 bool internal::ContinueAfterOrAt(TaskScheduler &scheduler, TimedWait &wait,
                                  Clock::time_point deadline, Task task, Counter *counter,
                                  const TaskOptions &options) noexcept {
     Worker *const worker = WorkerOf(scheduler);  // a coroutine waits in a task
-    AnyWaitOfTask its;
-    if (worker == nullptr || !MaySubmit(worker, "co_await") ||
-        !BeginWait(worker, &wait.awaited, wait.value, NanosecondsOf(deadline), its))
-        return false;
-    wait.wait = its.wait;
-    wait.timer = its.timer;
-    Counter &done = DoneCounterOf(*worker->scheduler, its);
-    // From SubmitAfter on another thread may run the task, and `wait` may be gone.
-    if (!IsSatisfied(done, 0) &&
-        SubmitAfter(*worker->scheduler, worker, done, 0, task, {counter, Unit::OfCaller}, options))
-        return true;
-    wait.isReached = EndTimedWait(scheduler, wait);
-    return false;
+    if (worker == nullptr || !MaySubmit(worker, "co_await")) return false;
+    Flush(*worker);
+    wait.isReached = IsReached(*wait.awaited, wait.value);
+    if (wait.isReached || NanosecondsOf(deadline) <= TimeOf(*worker->scheduler)) return false;
+    // From here on another thread may run the task, and `wait` may be gone.
+    return SubmitAfterOrAt(*worker->scheduler, *worker, {wait.awaited, wait.value},
+                           NanosecondsOf(deadline),
+                           {"co_await", 1, &task, counter, options, nullptr, true}, wait.wait);
 }
 
 bool internal::EndTimedWait(TaskScheduler &scheduler, TimedWait &wait) noexcept {
     Worker *const worker = WorkerOf(scheduler);
     if (wait.wait == TimedWait::kNone || worker == nullptr)
         return wait.isReached || scheduler.PollCounter(wait.awaited, wait.value);
-    const AnyWaitOfTask its{wait.wait, wait.timer};
-    wait.wait = TimedWait::kNone;
-    return EndWait(worker, &wait.awaited, wait.value, its);
+    return EndAfterOrAt(*worker, {wait.awaited, wait.value},
+                        std::exchange(wait.wait, TimedWait::kNone));
 }
 
 }  // namespace weft

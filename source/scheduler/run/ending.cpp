@@ -1,122 +1,42 @@
-// Implements ending.h.
+// Implements ending.h, and PendingTasks.
 #include "scheduler/run/ending.h"
 
-#include "platform/compiler.h"
-#include "scheduler/find/late_end.h"
-#include "scheduler/state/counter_ops.h"
-#include "scheduler/state/group_of_tasks.h"
-#include "scheduler/state/reporting.h"
-#include "scheduler/submit/notify.h"
-#include "scheduler/submit/post.h"
-#include "scheduler/submit/timing.h"
-#include "scheduler/wait/deferred.h"
+#include "scheduler/state/entry_gate.h"
+#include "scheduler/submit/finish.h"
+#include "scheduler/submit/wake.h"
 
 namespace weft::internal {
 
 namespace {
 
-constexpr uint64_t kWithdrawsAgain = 100'000'000;  // ns
-constexpr size_t kTextBytes = 1024;
-
-void WithdrawTimed(Scheduler &scheduler, Worker *worker, ItemList &items) noexcept {
-    const auto mayBe = [](const Timer &timer) {
-        return timer.expiry.kind == TimerKind::Task &&
-               !static_cast<const TimedTask *>(timer.expiry.owner)->isKept;
-    };
-    while (const Timer *const timer = scheduler.timers.TakeIf(mayBe)) {
-        const TimedTask &timed = *static_cast<const TimedTask *>(timer->expiry.owner);
-        TaskBlock *const block = timed.block;
-        items.AddDeferred("timed task", 1, block->label.name, timer->deadline);
-        scheduler.timedTasks.GiveBack(timed.index, CacheOf(worker));
-        ReplaceTasks(*block);
-        SendNow(scheduler, worker, block);
-    }
+bool IsOver(const Scheduler &scheduler) noexcept {
+    return scheduler.endWanted.load(kSeqCst) && scheduler.guests.load(kSeqCst) == 0 &&
+           PendingTasks(scheduler) == 0;
 }
 
-// The group of a PeriodicTask is cancelled, so that it ends. Its counter holds it meanwhile.
-void CancelPeriodic(Scheduler &scheduler, Worker *worker, TaskGroup &group) noexcept {
-    Counter &counter = *TaskGroupAccess::CounterOf(&group);
-    if (!RaiseCounter(scheduler, counter, 1)) return;
-    group.Cancel();
-    LowerCounter(scheduler, worker, counter, 1);
-}
-
-void WithdrawBatches(Scheduler &scheduler, Worker *worker, ItemList &items) noexcept {
-    for (uint32_t index = 0; scheduler.batches.Has(index); ++index) {
-        const DeferredHandle handle = HoldBatch(scheduler, index);
-        if (handle.IsEmpty()) continue;
-        DeferredBatch &batch = scheduler.batches.At(index);
-        TaskGroup *const group = GroupOf(batch.oldest->counter.Get());
-        const bool isPeriodic = group != nullptr && TaskGroupAccess::IsPeriodic(*group);
-        const char *const name = batch.oldest->label.name;
-        const uint64_t deadline = DeadlineOfBatch(items, scheduler, index);
-        const char *const kind = batch.isTimed ? KindOfTimed(*batch.oldest) : "deferred task";
-        bool isWithdrawn = isPeriodic;  // a PeriodicTask may have been cancelled before
-        if (isPeriodic) {
-            CancelPeriodic(scheduler, worker, *group);
-        } else if (!batch.isKept) {
-            // A climb may be using the counter of the batch: see WithdrawTask.
-            const SpinLock::Held held(scheduler.climbs);
-            isWithdrawn = WithdrawBatch(scheduler, worker, handle, true);
-        }
-        if (isWithdrawn) items.AddDeferred(kind, batch.count, name, deadline);
-        ReachForBatch(scheduler, worker, index, 1);
-    }
-}
-
-// The wait record of the task stays on its counter, and names the block. So another block takes the
-// task's place.
-void WithdrawSingles(Scheduler &scheduler, Worker *worker, ItemList &items) noexcept {
-    for (uint32_t index = 0; scheduler.singles.Has(index); ++index) {
-        TaskBlock &block = scheduler.singles.At(index);
-        if (!HoldTask(block)) continue;
-        TaskBlock *const copy = CopyBlock(scheduler, worker, block);
-        if (copy == nullptr) {
-            LetTaskGo(scheduler, worker, block);
-        } else if (WithdrawTask(scheduler, worker, block)) {
-            ReplaceTasks(*copy);
-            items.AddDeferred("deferred task", 1, copy->label.name, Timers::kNever);
-            SendNow(scheduler, worker, copy);
+// Answers all requests if nothing is pending but the tasks that wait in these requests. Otherwise
+// puts the requests back. Such a task cannot finish before it is answered.
+bool AnswerOrGiveBack(Scheduler &scheduler, Worker *worker) noexcept {
+    // seq_cst: the caller of WaitIdle pushes its request, and then checks for sleepers. A worker
+    // that comes here has announced its sleep, so one of the two sees the other.
+    if (scheduler.idleRequests.IsEmpty()) return false;
+    // The requests are taken before the counts are read. A request that comes later may come with
+    // new tasks, which these counts leave out.
+    IdleRequest *requests = scheduler.idleRequests.TakeAll();
+    uint64_t tasks = 0;
+    for (const IdleRequest *request = requests; request != nullptr; request = request->next)
+        tasks += request->isTask;
+    const bool idle = PendingTasks(scheduler) == tasks;
+    while (requests != nullptr) {
+        IdleRequest *request = requests;
+        requests = request->next;  // the request is gone after its answer
+        if (idle) {
+            Lower(scheduler, worker, request->counter, 1);
         } else {
-            scheduler.singles.GiveBack(copy->index, CacheOf(worker));
+            scheduler.idleRequests.Push(request);
         }
     }
-}
-
-// Returns true if it has reported.
-bool WithdrawAll(Scheduler &scheduler, Worker *worker) noexcept {
-    scheduler.lateEnd.withdraws.store(true, kRelaxed);  // late readers: see the top of ending.h
-    ReportText text(scheduler.memory, kTextBytes);
-    ItemList items(text, scheduler, "; StopFor has withdrawn ");
-    WithdrawBatches(scheduler, worker, items);  // first, because TakeIf looks at their timers
-    WithdrawTimed(scheduler, worker, items);
-    WithdrawSingles(scheduler, worker, items);
-    if (items.TaskCount() == 0) return false;
-    items.End(0);
-    scheduler.lateEnd.hasWithdrawn = true;
-    ReportLateEnd(scheduler, worker, text.Get(), items.TaskCount());
-    return true;
-}
-
-void SetEndTimer(Scheduler &scheduler, Worker *worker, uint64_t deadline) noexcept;
-
-// The timer has expired.
-void EndIsLate(Scheduler &scheduler, Worker *worker) noexcept {
-    const bool withdraws = scheduler.lateEnd.withdrawsAt != Timers::kNever;
-    const bool isReported = withdraws && WithdrawAll(scheduler, worker);
-    if (!isReported && AnyGuest(scheduler)) {
-        ReportLateEnd(scheduler, worker, nullptr, 0);
-    } else if (!isReported) {
-        scheduler.lateEnd.isLate.store(true, kRelaxed);  // a worker that falls asleep later sees it
-    }
-    if (withdraws) SetEndTimer(scheduler, worker, env::Now() + kWithdrawsAgain);
-}
-
-void SetEndTimer(Scheduler &scheduler, Worker *worker, uint64_t deadline) noexcept {
-    const auto isDue = [](void *context, void *owner) {
-        EndIsLate(*static_cast<Scheduler *>(owner), static_cast<ExpiryContext *>(context)->worker);
-    };
-    SetTimer(scheduler, worker, scheduler.lateEnd.timer, deadline, {isDue, &scheduler});
+    return idle;
 }
 
 }  // namespace
@@ -127,25 +47,66 @@ void WantEnd(Scheduler &scheduler, Worker *worker, uint64_t withdrawsAt) noexcep
     scheduler.lateEnd.wantedAt = now;
     scheduler.lateEnd.withdrawsAt = withdrawsAt;
     scheduler.closesAt.store(closesAt, kRelaxed);  // published by the next store
-    scheduler.endWanted.store(true, kSeqCst);      // see Sleep
+    scheduler.endWanted.store(true, kSeqCst);
     // With an order, time passes as soon as nothing runs. So no task waits for a time for long.
-    if (!scheduler.order.isOn)
-        SetEndTimer(scheduler, worker, withdrawsAt != Timers::kNever ? withdrawsAt : closesAt);
+    if (scheduler.order != nullptr) return;
+    SetTimer(scheduler, worker, scheduler.lateEnd.timer,
+             withdrawsAt != Timers::kNever ? withdrawsAt : closesAt);
 }
 
-bool MayDefer(Scheduler &scheduler, const TaskOptions &options, const char *call) noexcept {
-    // relaxed: see the top of ending.h
-    if (WEFT_LIKELY(!scheduler.lateEnd.withdraws.load(kRelaxed))) return true;
-    if (options.taskGroup != nullptr && TaskGroupAccess::IsPeriodic(*options.taskGroup)) {
-        options.taskGroup->Cancel();
+bool EndRun(Scheduler &scheduler) noexcept {
+    if (!IsOver(scheduler)) return false;
+    if (!EntryGate::Close(*scheduler.taskScheduler, [&] { return IsOver(scheduler); }))
         return false;
+    scheduler.stopping.store(true, kSeqCst);  // before any worker is woken
+    Worker *const caller = CurrentWorker();
+    WakeAll(scheduler, caller != nullptr && caller->scheduler == &scheduler ? caller : nullptr);
+    return true;
+}
+
+// Sums up the ended tasks first, then the submitted ones.
+//
+// Suppose both sums are equal and a task T is unfinished. T is not among the ended tasks. Because
+// the sums are equal, T's submission was not among the submissions that were read. T's submitter is
+// not among the ended tasks either: reading its end (acquire) would have shown the submission. So
+// the submitter is unfinished too, and its own submission was not read. The same holds for its
+// submitter, and so on up to the main task. But the submission of the main task is always read: a
+// contradiction.
+//
+// External threads submit without being tasks. A caller that relies on the sums reads them while
+// the gate is closed and no thread is inside it, so that all submissions of external threads are
+// read. Or it needs only "at some moment of my call".
+uint64_t PendingTasks(const Scheduler &scheduler) noexcept {
+    uint64_t ended = 0, submitted = 0;
+    uint32_t slots = scheduler.Slots();
+    for (uint32_t i = 0; i < slots; ++i) ended += scheduler.workers[i].ended.load(kAcquire);
+    slots = scheduler.Slots();  // a thread may have attached since then
+    for (uint32_t i = 0; i < slots; ++i) submitted += scheduler.workers[i].submitted.load(kAcquire);
+    return submitted + scheduler.submittedOutside.load(kAcquire) - ended;
+}
+
+// Only one worker holds requests at a time. If two workers held a part each, neither could answer,
+// because the tasks of the other part are pending, and each would rely on the other to check again.
+// A worker that comes meanwhile increments `answering` and returns. The first one then checks
+// again.
+bool AnswerIdleRequests(Scheduler &scheduler, Worker *worker) noexcept {
+    // acquire and release, here and below: this worker sees what each worker that came before had
+    // finished, and its requests.
+    if (scheduler.answering.fetch_add(1, kAcqRel) != 0) return false;
+    bool any = false;
+    for (uint32_t come = 1;;) {
+        if (AnswerOrGiveBack(scheduler, worker)) any = true;
+        if (scheduler.answering.compare_exchange_strong(come, 0, kAcqRel, kAcquire)) return any;
     }
-    ReportOnce(scheduler, ReportCode::RunEnding,
-               "Submit nothing for later when the run is to end, or give StopFor more time.",
-               "%s: the run is ending, and StopFor withdraws tasks that wait for a counter or a "
-               "time; the task is refused",
-               call);
-    return false;
+}
+
+// WaitIdle pushes its request before it wakes a worker. That worker finds no work, announces its
+// sleep and checks the requests. If it announces after JoinOrder here, it sees what this worker has
+// finished. If it announces before, this worker sees the request.
+void AnswerBeforeHost(Worker &worker) noexcept {
+    Flush(worker);
+    worker.scheduler->idle.JoinOrder();
+    AnswerIdleRequests(*worker.scheduler, &worker);
 }
 
 }  // namespace weft::internal

@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 
 namespace weft::internal {
 
@@ -24,14 +25,14 @@ Status BadOption(const SchedulerOptions &options, const char *hint, const char *
 }
 
 constexpr uint32_t kMaxFibers = 1000000;  // for each stack class
-static_assert(2 * kMaxFibers + 1024 + WaitRecords::kMaxSpares < CounterWord::kMaxRecords,
+static_assert(kMaxFibers + 2 * 1024 + WaitRecords::kMaxSpares < CounterWord::kMaxRecords,
               "a counter must be able to name each record");
 
-// The pool with the fewest objects, and the most users: what AcquirePools asks it for.
-constexpr uint32_t kMaxPendingTasks = 65536, kMaxSlots = 2 * 1024;
-using AnyWaits = decltype(Scheduler::anyWaits);
-static_assert(kMaxPendingTasks + kMaxSlots * (AnyWaits::kMaxCached + 1) <= AnyWaits::kMaxItems,
-              "each pool must have room for pendingTasks");
+// Of values that have no upper bound.
+constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+int64_t Signed(uint64_t value) noexcept {
+    return static_cast<int64_t>(std::min<uint64_t>(value, kMost));
+}
 
 template <class Number>
 Status OutOfRange(const SchedulerOptions &options, const char *hint, const char *name,
@@ -131,27 +132,39 @@ Status CheckOptions(const SchedulerOptions &options, uint32_t leastWorkers) noex
         return OutOfRange(options, "Give 1 to 1024, or kAnyWorker; for Start also 0.", "workers",
                           workers);
     }
-    if (options.maxAttached < 1 || options.maxAttached > 1024)
-        return OutOfRange(options, "Give 1 to 1024.", "maxAttached", options.maxAttached);
-    if (options.smallFibers > kMaxFibers)
-        return OutOfRange(options, "Give at most 1,000,000.", "smallFibers", options.smallFibers);
-    if (options.largeFibers > kMaxFibers)
-        return OutOfRange(options, "Give at most 1,000,000.", "largeFibers", options.largeFibers);
-    if (options.pendingTasks > kMaxPendingTasks)
-        return OutOfRange(options, "Give at most 65,536.", "pendingTasks", options.pendingTasks);
-    if (options.stopGraceMilliseconds > 60000)
-        return OutOfRange(options, "Give at most 60,000.", "stopGraceMilliseconds",
-                          options.stopGraceMilliseconds);
-    constexpr size_t kMinStack = 16 << 10, kMinThreadStack = 64 << 10;
-    if (options.smallStackBytes < kMinStack)
-        return OutOfRange(options, "Give 16 KiB or more.", "smallStackBytes",
-                          options.smallStackBytes);
-    if (options.largeStackBytes < kMinStack)
-        return OutOfRange(options, "Give 16 KiB or more.", "largeStackBytes",
-                          options.largeStackBytes);
-    if (options.threadStackBytes < kMinThreadStack)
-        return OutOfRange(options, "Give 64 KiB or more.", "threadStackBytes",
-                          options.threadStackBytes);
+    const struct {
+        const char *name;
+        int64_t value, least, most;
+        const char *hint;
+    } ranges[] = {
+        {"maxAttached", options.maxAttached, 1, 1024, "Give 1 to 1024."},
+        {"smallFibers", options.smallFibers, 0, kMaxFibers, "Give at most 1,000,000."},
+        {"largeFibers", options.largeFibers, 0, kMaxFibers, "Give at most 1,000,000."},
+        {"pendingTasks", options.pendingTasks, 0, 65536, "Give at most 65,536."},
+        {"stopGraceMilliseconds", options.stopGraceMilliseconds, 0, 60000, "Give at most 60,000."},
+        {"smallStackBytes", Signed(options.smallStackBytes), 16 << 10, kMost,
+         "Give 16 KiB or more."},
+        {"largeStackBytes", Signed(options.largeStackBytes), 16 << 10, kMost,
+         "Give 16 KiB or more."},
+        {"threadStackBytes", Signed(options.threadStackBytes), 64 << 10, kMost,
+         "Give 64 KiB or more."},
+        {"affinity.kind", static_cast<int64_t>(options.affinity.kind), 0,
+         static_cast<int64_t>(Affinity::Kind::Explicit), "Give one of Affinity::Kind's values."},
+        {"threadNice", options.threadNice, -20, 19, "Give -20 to 19."},
+        {"threadSliceMicroseconds", options.threadSliceMicroseconds,
+         options.threadSliceMicroseconds != 0 ? 100 : 0, 100000, "Give 0, or 100 to 100,000."},
+        {"stallMilliseconds", options.stallMilliseconds, 1, 60000, "Give 1 to 60,000."},
+        {"agingMilliseconds", options.agingMilliseconds, 1, 60000, "Give 1 to 60,000."},
+        {"watchdogMilliseconds", options.watchdogMilliseconds, 0, 600000, "Give at most 600,000."},
+        {"order", Signed(options.order), 0, workers != 0 ? 0 : kMost,
+         "Set SchedulerOptions::workers to 0, and call Start and AttachThread."},
+        {"idle", static_cast<int64_t>(options.idle), 0, static_cast<int64_t>(IdlePolicy::Sleep),
+         "Give one of IdlePolicy's values."},
+    };
+    for (const auto &range : ranges) {
+        if (range.value < range.least || range.value > range.most)
+            return OutOfRange(options, range.hint, range.name, range.value);
+    }
     const MemoryHooks &memory = options.memory;
     if ((memory.allocate != nullptr) != (memory.release != nullptr)) {
         return BadOption(options, "Give allocate and release together.", "memory");
@@ -162,35 +175,10 @@ Status CheckOptions(const SchedulerOptions &options, uint32_t leastWorkers) noex
     if (const Status status = CheckGroups(options, workers); status != Status::Ok) return status;
     const Affinity &affinity = options.affinity;
     const bool explicitMasks = affinity.kind == Affinity::Kind::Explicit;
-    if (affinity.kind > Affinity::Kind::Explicit) {
-        return OutOfRange(options, "Give one of Affinity::Kind's values.", "affinity.kind",
-                          affinity.kind);
-    }
     if (explicitMasks &&
         (affinity.masks == nullptr || affinity.maskWords < 1 || affinity.maskWords > 1024)) {
         return BadOption(options, "Give a mask of 1 to 1,024 words for each worker.", "affinity");
     }
-    if (options.threadNice < -20 || options.threadNice > 19)
-        return OutOfRange(options, "Give -20 to 19.", "threadNice", options.threadNice);
-    if (options.threadSliceMicroseconds != 0 &&
-        (options.threadSliceMicroseconds < 100 || options.threadSliceMicroseconds > 100000))
-        return OutOfRange(options, "Give 0, or 100 to 100,000.", "threadSliceMicroseconds",
-                          options.threadSliceMicroseconds);
-    if (options.stallMilliseconds < 1 || options.stallMilliseconds > 60000)
-        return OutOfRange(options, "Give 1 to 60,000.", "stallMilliseconds",
-                          options.stallMilliseconds);
-    if (options.agingMilliseconds < 1 || options.agingMilliseconds > 60000)
-        return OutOfRange(options, "Give 1 to 60,000.", "agingMilliseconds",
-                          options.agingMilliseconds);
-    if (options.watchdogMilliseconds > 600000)
-        return OutOfRange(options, "Give at most 600,000.", "watchdogMilliseconds",
-                          options.watchdogMilliseconds);
-    if (options.order != 0 && workers != 0)
-        return OutOfRange(options,
-                          "Set SchedulerOptions::workers to 0, and call Start and AttachThread.",
-                          "order", options.order);
-    if (options.idle > IdlePolicy::Sleep)
-        return OutOfRange(options, "Give one of IdlePolicy's values.", "idle", options.idle);
     if (options.workers == kAnyWorker) CheckDefaultWorkers(options, workers);
     return Status::Ok;
 }

@@ -1,11 +1,12 @@
 // What the scheduler does with a TaskGroup (weft/data/task_group.h): a counter whose tasks can be
-// skipped. A bit of the counter's word says that the counter is a group, and a bit of each entry of
-// a queue says the same of the entry's counter. So tasks of other counters cost nothing more.
+// skipped. A bit of the counter's word says that it is a group, and so does a bit of each entry. So
+// tasks of other counters cost nothing more.
 #pragma once
 
 #include "core/counter_word.h"
+#include "platform/compiler.h"
 #include "scheduler/state/reporting.h"
-#include "scheduler/state/task_entry.h"
+#include "scheduler/state/worker.h"
 #include "weft/data/task_group.h"
 
 namespace weft::internal {
@@ -15,6 +16,14 @@ inline TaskGroup *GroupOf(Counter *counter) noexcept {
     if (counter == nullptr || !CounterWord{CounterAccess::Word(*counter).load(kRelaxed)}.IsGroup())
         return nullptr;
     return TaskGroupAccess::Of(counter);
+}
+
+/// Returns the group of these tasks, or null.
+inline TaskGroup *GroupOf(const TasksOf &of) noexcept {
+    return WEFT_UNLIKELY(of.isGroup) ? TaskGroupAccess::Of(of.counter) : nullptr;
+}
+inline TaskGroup *GroupOf(const Entry &entry) noexcept {
+    return WEFT_UNLIKELY(entry.IsOfGroup()) ? TaskGroupAccess::Of(entry.TheCounter()) : nullptr;
 }
 
 /// Sets `counter` to that of the group. Returns false, after a report, if another counter is to
@@ -40,9 +49,11 @@ inline bool CountInGroup(const SchedulerOptions &schedulerOptions, const TaskOpt
            TakeCounterOf(*options.taskGroup, schedulerOptions, counter);
 }
 
-/// What counts the tasks, after CountInGroup has set `counter`.
-inline TaskCounter CounterOf(Counter *counter, const TaskOptions &options) noexcept {
-    return {counter, options.taskGroup != nullptr};
+/// What counts the tasks, after CountInGroup has set `counter`. `worker`: the caller's, or null.
+inline TasksOf TasksWith(const Worker *worker, Counter *counter,
+                         const TaskOptions &options) noexcept {
+    const uint32_t scope = worker != nullptr ? worker->current->scope : 0;
+    return {counter, options.name, options.taskGroup != nullptr, static_cast<uint16_t>(scope)};
 }
 
 }  // namespace weft::internal

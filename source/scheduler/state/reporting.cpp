@@ -16,7 +16,7 @@ const char *CallingTask() noexcept {
     // also works in a memory hook
     const Worker *worker = static_cast<const Worker *>(MemoryHookCall::ThreadSlot());
     if (worker == nullptr || worker->current == nullptr) return nullptr;
-    return worker->current->taskName.load(kRelaxed);  // relaxed: written by this thread
+    return worker->current->name.load(kRelaxed);
 }
 
 // The state of a thread while it is in onReport. It has left all calls that it was in. If it is a
@@ -77,6 +77,18 @@ bool IsFirst(Scheduler &scheduler, ReportCode code) noexcept {
     return (scheduler.reported.fetch_or(bit, kRelaxed) & bit) == 0;
 }
 
+// The thread is being ended by pthread_exit or a cancellation. That cannot be stopped, and the
+// tasks on this stack and on others need the thread.
+[[noreturn]] void ReportThreadEnds() noexcept {
+    const Worker *const worker = CurrentWorker();
+    ReportFatal(worker != nullptr ? worker->scheduler->options : SchedulerOptions(),
+                ReportCode::TaskThrew,
+                "Return from the function instead. Run code that ends its thread on a thread of "
+                "your own, and cancel no thread that runs tasks.",
+                "pthread_exit was called in a task, or the thread was cancelled there; the task "
+                "and its thread cannot end in this way");
+}
+
 }  // namespace
 
 void ReportMistake(const SchedulerOptions &options, ReportCode code, const char *hint,
@@ -125,37 +137,33 @@ void ReportFault(const SchedulerOptions &options, const char *what, const char *
 
 namespace {
 
-// Returns true if a wait record of the counter is not that of a batch that was withdrawn. Such a
-// record stays when the batch does not wait any more (wait/deferred_batch.cpp). Removes none.
-bool IsAwaited(Scheduler &scheduler, Counter &counter) noexcept {
-    struct Look {
-        Scheduler &scheduler;
-        bool isAwaited = false;
-    } look{scheduler};
-    const auto ask = [](uint32_t owner, void *context) {
-        Look &its = *static_cast<Look *>(context);
-        constexpr uint32_t kKind = kThreadOwner | kAnyOwner | kTaskOwner | kBatchOwner;
-        const bool isBatch = (owner & kKind) == (kTaskOwner | kBatchOwner);
-        // relaxed: the record keeps the batch, and the caller knows of its withdrawal
-        its.isAwaited |=
-            !isBatch || (its.scheduler.batches.At(owner & ~kKind).state.load(kRelaxed) &
-                         DeferredBatch::kWithdrawn) == 0;
+// Returns true if a wait record of the counter is not one of deferred tasks that were withdrawn
+// (Deferred). Removes none. relaxed: the record keeps the object, and the caller knows of the
+// withdrawal.
+bool IsAwaited(Scheduler &scheduler, const Counter &counter) noexcept {
+    bool isAwaited = false;
+    const auto look = [&](uint32_t owner, uint32_t) {
+        const bool isDeferred = (owner & kOwnerKind) == kDeferredOwner;
+        isAwaited = isAwaited || !isDeferred ||
+                    (scheduler.deferred.At(owner & ~kOwnerKind).state.load(kRelaxed) &
+                     Deferred::kWithdrawn) == 0;
         return false;
     };
-    uint32_t woken = 0;
-    scheduler.counters.RemoveIf(CounterAccess::Word(counter), {ask, &look, ~0u}, woken);
-    return look.isAwaited || woken != 0;
+    scheduler.counters.RemoveIf(CounterAccess::Word(const_cast<Counter &>(counter)), kNoCache,
+                                look);
+    return isAwaited;
 }
 
 }  // namespace
 
 void ReportDestroyed(const Counter &counter) noexcept {
-    Counter &its = const_cast<Counter &>(counter);
-    const CounterWord word{CounterAccess::Word(its).load(kRelaxed)};
+    const CounterWord word{CounterAccess::Word(counter).load(kRelaxed)};
+    if (word.Head() == 0) return;
     SchedulerTag::Find(
-        [&](void *scheduler) {
-            if (!IsAwaited(*static_cast<Scheduler *>(scheduler), its)) return true;
-            ReportMistake(static_cast<Scheduler *>(scheduler)->options, ReportCode::DestroyedInUse,
+        [&](void *found) {
+            Scheduler &scheduler = *static_cast<Scheduler *>(found);
+            if (!IsAwaited(scheduler, counter)) return true;
+            ReportMistake(scheduler.options, ReportCode::DestroyedInUse,
                           "Let it live until every wait for it has returned.",
                           "counter %p is destroyed while somebody waits for it; it stands at %u",
                           static_cast<const void *>(&counter), word.Count());
@@ -178,22 +186,6 @@ void ReportThrown(const Scheduler &scheduler, const char *what) noexcept {
                   "finds it.",
                   "an exception left the task: %.200s; the task counts as finished", what);
 }
-
-namespace {
-
-// The thread is being ended by pthread_exit or a cancellation. That cannot be stopped, and the
-// tasks on this stack and on others need the thread.
-[[noreturn]] void ReportThreadEnds() noexcept {
-    const Worker *const worker = CurrentWorker();
-    ReportFatal(worker != nullptr ? worker->scheduler->options : SchedulerOptions(),
-                ReportCode::TaskThrew,
-                "Return from the function instead. Run code that ends its thread on a thread of "
-                "your own, and cancel no thread that runs tasks.",
-                "pthread_exit was called in a task, or the thread was cancelled there; the task "
-                "and its thread cannot end in this way");
-}
-
-}  // namespace
 
 void CheckThreadStays() noexcept { IfThreadEnds(ReportThreadEnds); }
 

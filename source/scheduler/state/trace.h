@@ -1,5 +1,8 @@
-// Tells the trace hook and the recorder what happens, and lets the StackMeter measure tasks. If
-// there is none of these three, each event costs one predictable branch.
+// Tells the trace hook and the recorder what happens, and lets the StackMeter measure tasks
+// (diagnose/trace.cc). If there is none of these three, each event costs one predictable branch.
+//
+// Traced tasks have numbers. They always lie in chunks (Chunk::numbers), so untraced tasks cost
+// nothing.
 //
 // An event comes before others can see what it says: Submit before the tasks can begin, Ready
 // before the fiber can continue, Wake before the sleeper is woken. So if the clocks of all
@@ -12,72 +15,79 @@
 
 namespace weft::internal {
 
+/// Begins to trace if the options ask for it. Returns false if there is no memory.
+bool BeginTracing(Scheduler &scheduler) noexcept;
+void EndTracing(Scheduler &scheduler) noexcept;
+
 inline bool IsTraced(const Scheduler &scheduler) noexcept {
-    return WEFT_UNLIKELY(scheduler.trace != nullptr);
+    return WEFT_UNLIKELY(scheduler.tracing != nullptr);
 }
 
 /// Records the event, and calls the hook if it wants this kind. Before that tells OffCpu, if the
 /// worker's thread was off its processor. Sets `kind`, `worker`, `fiber` and, if it is 0, `ticks`.
 /// `worker`: the caller's, or null for a thread that is no worker of this scheduler.
-void EmitNow(Scheduler &scheduler, Worker *worker, TraceKind kind, TraceEvent &event) noexcept;
+void EmitEvent(Scheduler &scheduler, Worker *worker, TraceKind kind, TraceEvent &event) noexcept;
 
-template <class Fill>
-WEFT_NOINLINE void EmitFilled(Scheduler &scheduler, Worker *worker, TraceKind kind,
-                              Fill fill) noexcept {
-    TraceEvent event{};
-    event.other = kAnyWorker;
-    fill(event);
-    EmitNow(scheduler, worker, kind, event);
-}
-
-/// Tells an event. `fill` sets the fields that the kind has.
-template <class Fill>
+/// Tells an event with these fields. Events of waits, and Yield, also have the name of the task.
+void EmitNow(Scheduler &scheduler, Worker *worker, TraceKind kind, const Counter *counter,
+             uint32_t count, uint32_t other) noexcept;
 WEFT_FORCEINLINE void Emit(Scheduler &scheduler, Worker *worker, TraceKind kind,
-                           Fill fill) noexcept {
-    if (IsTraced(scheduler)) EmitFilled(scheduler, worker, kind, fill);
+                           const Counter *counter = nullptr, uint32_t count = 0,
+                           uint32_t other = kAnyWorker) noexcept {
+    if (IsTraced(scheduler)) EmitNow(scheduler, worker, kind, counter, count, other);
 }
 
-inline void Emit(Scheduler &scheduler, Worker *worker, TraceKind kind) noexcept {
-    Emit(scheduler, worker, kind, [](TraceEvent &) {});
-}
+/// Tells that the wait of this fiber is over.
+void EmitReady(Scheduler &scheduler, Worker *worker, Fiber &fiber) noexcept;
 
-/// What the events of a task say about it, besides its function and its name. Also its group.
-struct Origin {
-    Counter *counter;                  // counts the task; may be null
-    uint32_t taskId;                   // the part of its number that the queue has kept
-    uint32_t stolenFrom = kAnyWorker;  // the worker from which it was stolen
-    bool isOfSlice = false;            // the next task of its slice may follow at once
-    TaskGroup *group = nullptr;        // the counter, if that is a group
+/// Tells that the worker is about to switch to this fiber.
+void EmitSwitch(Worker &worker, const Fiber &to) noexcept;
+
+/// Numbers the tasks, and tells that they are submitted.
+TaskNumbers TraceSubmit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
+                        const TasksOf &of, Level level, StackClass stack) noexcept;
+/// The same for chunks of deferred tasks, which are handed over now.
+void TraceDeferred(Scheduler &scheduler, Worker *worker, const ChunkList &tasks) noexcept;
+
+/// The chunk was stolen from this worker, if the entry is one.
+void NoteVictim(const Entry &entry, uint32_t victim) noexcept;
+
+/// While it lives, a traced task runs on the fiber: tells TaskBegin and TaskEnd, and measures the
+/// stack if there is a StackMeter.
+class TracedTask {
+public:
+    /// `number`: the lower half of its number. `stolenFrom`: a worker, or kAnyWorker. `isInChunk`:
+    /// the next task of its chunk may follow at once.
+    TracedTask(Fiber &self, const Task &task, const TasksOf &of, uint32_t number,
+               uint32_t stolenFrom, bool isInChunk) noexcept;
+    ~TracedTask();
+    TracedTask(const TracedTask &) = delete;
+    TracedTask &operator=(const TracedTask &) = delete;
+
+private:
+    void Begin(uint64_t ticks) noexcept;
+    void End(uint64_t ticks) noexcept;
+    TraceEvent EventAt(uint64_t ticks) const noexcept;
+
+    Fiber &m_self;
+    const Task m_task;
+    const TasksOf m_of;
+    const uint32_t m_stolenFrom;
+    const bool m_isInChunk;
+    uint64_t m_id = 0, m_outerId = 0;
+    StackSample m_sample;
 };
 
-/// Each traced task of a run has its own number of 64 bits. A queue keeps the lower kTaskIdBits of
-/// it. These are never 0: a 0 there stands for a task without a number.
+/// Writes the record of a TaskEnd that was kept back, if there is one.
 ///
-/// NewTaskIds returns the first of `count` new numbers. FullTaskId restores a number from what the
-/// queue has kept. It is exact while fewer than 2^kTaskIdBits tasks were submitted after the task.
-uint64_t NewTaskIds(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept;
-uint64_t FullTaskId(const Scheduler &scheduler, uint32_t id) noexcept;
-
-/// Tells that a task begins (TaskBegin) or has ended (TaskEnd) on this fiber, and measures its
-/// stack if there is a StackMeter. `sample`: the same object for both calls.
-void TraceTask(Fiber *self, TraceKind kind, const Task &task, const Origin &origin,
-               StackSample &sample) noexcept;
-
-/// Writes the record of a TaskEnd that was kept back (Worker::keptEnd), if there is one.
-///
-/// If there is a recorder and no hook, the TaskEnd of a task of a slice is not recorded at once. If
-/// the next task of the slice begins right after it, one record with one time says both. Otherwise
+/// If there is a recorder and no hook, the TaskEnd of a task of a chunk is not recorded at once. If
+/// the next task of the chunk begins right after it, one record with one time says both. Otherwise
 /// TellKeptEnd must be called before the worker does something else. Every other event of the
 /// worker calls it. If there is a hook, TaskEnd is told at once, and only its time is kept for the
 /// next TaskBegin.
-void TellKeptEndNow(Worker *worker) noexcept;
-inline void TellKeptEnd(Worker *worker) noexcept {
-    if (WEFT_UNLIKELY(worker->endedAt != 0)) TellKeptEndNow(worker);
-}
+void TellKeptEnd(Worker &worker) noexcept;
 
-/// Numbers the tasks, and tells that they are submitted. Returns the part of the first number that
-/// the queue keeps.
-uint32_t TraceSubmit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
-                     const Counter *counter, Label label) noexcept;
+/// Returns the number of the task that the fiber runs, or 0.
+uint64_t TaskOn(const Scheduler &scheduler, const Fiber &fiber) noexcept;
 
 }  // namespace weft::internal

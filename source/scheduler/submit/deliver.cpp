@@ -1,133 +1,76 @@
-// Puts ready fibers and blocks of tasks into ready queues, inboxes and the injector.
+// Implements deliver.h.
 #include "scheduler/submit/deliver.h"
 
-#include "platform/compiler.h"
-#include "scheduler/state/groups.h"
+#include "platform/race_finder.h"
 #include "scheduler/state/trace.h"
+#include "scheduler/submit/chunks.h"
 #include "scheduler/submit/wake.h"
 
-#include <utility>
+#include <algorithm>
 
 namespace weft::internal {
 
 namespace {
 
-// PushReady, always inlined: a call would cost a measurable part of a hand-over. The caller reads
-// the level before the fiber is published.
-WEFT_FORCEINLINE bool PushReadyHere(Worker *worker, const Fiber *fiber, Level level) noexcept {
-    const uint32_t i = level.Index();
-    if (WEFT_UNLIKELY((level.Set() != 0 && !AcquireSet(*worker, level.Set())) ||
-                      !worker->ready[i].Push(fiber->index)))
-        return false;
-    worker->mayHoldFibers |= level.Bit();
-    if (WEFT_UNLIKELY(i != Level().Index())) {
-        LookAtRuns(worker);
-        if (level.ThePriority() != Priority::Normal) ShowLevel(*worker->scheduler, level);
-    }
-    return true;
-}
-
-WEFT_FORCEINLINE void SetReadyHere(Scheduler &scheduler, Worker *worker, Fiber *fiber) noexcept {
-    Emit(scheduler, worker, TraceKind::Ready, [=](TraceEvent &event) {
-        event.other = fiber->index;
-        event.task = fiber->taskName.load(kRelaxed);     // the fiber does not run; its
-        event.counter = fiber->waitsFor.load(kRelaxed);  // publication came before this
-    });
-    fiber->isReady.store(true, kRelaxed);  // for reports
+// Of many tasks each worker gets some chunks. The pinned tasks of an attached thread are unbound
+// one by one.
+uint32_t SizeOf(const Scheduler &scheduler, uint32_t count, uint32_t onWorker) noexcept {
+    if (onWorker == kAnyWorker) return ChunkSize(scheduler, count);
+    return race::kFinder || scheduler.IsAttachedSlot(onWorker) ? 1 : kChunkTasks;
 }
 
 }  // namespace
 
-void SetReady(Worker *worker, Fiber *fiber) noexcept {
-    SetReadyHere(*worker->scheduler, worker, fiber);
-}
-
-void MakeReady(Scheduler &scheduler, Worker *worker, Fiber *fiber) noexcept {
-    SetReadyHere(scheduler, worker, fiber);
-    const uint32_t pinnedTo = fiber->pinnedTo;  // read before it is published
-    if (pinnedTo != kAnyWorker) {
-        PushInbox(scheduler.workers[pinnedTo], fiber);
-        return WakeAt(scheduler, worker, pinnedTo);
+ChunkList MakeChunks(Scheduler &scheduler, const Worker *worker, uint32_t count, const Task *tasks,
+                     const TasksOf &of, Level level, uint32_t onWorker,
+                     TaskNumbers numbers) noexcept {
+    const uint32_t size = SizeOf(scheduler, count, onWorker);
+    ChunkList list;
+    list.onWorker = onWorker;
+    for (uint32_t begin = 0; begin < count; begin += size, ++list.chunks) {
+        const uint32_t n = std::min(size, count - begin);
+        Chunk &chunk = FillChunk(scheduler, worker, n, tasks + begin, of, level, count);
+        if (WEFT_UNLIKELY(numbers.areTraced)) NumberChunk(chunk, numbers);
+        chunk.isPinned = onWorker != kAnyWorker;
+        chunk.next = list.newest;
+        list.newest = &chunk;
+        if (list.oldest == nullptr) list.oldest = &chunk;
     }
-    const Level level = fiber->level;
-    const bool handOver = worker != nullptr && worker->willPollNext && !worker->wakePending &&
-                          !HoldsAnyFiber(worker) && MayRun(*worker, level);
-    if (worker == nullptr || !PushReadyHere(worker, fiber, level)) {
-        Inject(scheduler, fiber);
-    } else if (handOver) {
-        worker->wakePending = true;  // FindOwn wakes a worker, unless it takes this fiber
-        return;
+    return list;
+}
+
+void Deliver(Scheduler &scheduler, Worker *worker, const ChunkList &tasks) noexcept {
+    for (Node *node = tasks.newest; race::kFinder && node != nullptr; node = node->next)
+        race::Submitted(1, static_cast<Chunk *>(node)->Tasks());
+    if (IsTraced(scheduler) && !tasks.newest->numbers.areTraced)
+        TraceDeferred(scheduler, worker, tasks);
+    if (tasks.onWorker != kAnyWorker)
+        return Mail(scheduler, worker, tasks.onWorker, tasks.newest, tasks.oldest);
+    if (worker == nullptr || tasks.chunks != 1)
+        return Inject(scheduler, worker, tasks.newest, tasks.oldest, tasks.chunks);
+    PushEntry(*worker, tasks.newest->level, Entry::Of(*tasks.newest));
+}
+
+// acq_rel: the thread that hands the tasks over sees what was done before each reference went. The
+// next owner of the object comes after all of them.
+void Reach(Scheduler &scheduler, Worker *worker, Deferred &deferred, uint32_t n) noexcept {
+    const ChunkList tasks = deferred.tasks;  // after the subtraction the object may be gone
+    const uint32_t firesAt = deferred.firesAt.load(kRelaxed), index = deferred.index;
+    race::Finishes(&deferred);
+    const uint64_t before = deferred.state.fetch_sub(n, kAcqRel);
+    const uint32_t had = static_cast<uint32_t>(before & Deferred::kLeft), left = had - n;
+    const bool fires = had > firesAt && left <= firesAt && (before & Deferred::kWithdrawn) == 0;
+    if (fires) race::SawAll(&deferred);
+    if (left == 0) {
+        // only this thread refers to it now
+        constexpr uint64_t kOne = uint64_t{1} << Deferred::kGenerationShift;
+        const uint64_t generation = before >> Deferred::kGenerationShift;
+        deferred.counter.store(nullptr, kRelaxed);
+        // release: a thread that reads the new generation does not use the object
+        deferred.state.store((generation << Deferred::kGenerationShift) + kOne, kRelease);
+        scheduler.deferred.GiveBack(index, CacheOf(worker));
     }
-    if (IsDivided(scheduler, level)) return WakeForGroups(scheduler, worker, 1, level);
-    WakeForAny(scheduler, worker);
-}
-
-bool PushReady(Worker *worker, Fiber *fiber) noexcept {
-    return PushReadyHere(worker, fiber, fiber->level);
-}
-
-namespace {
-
-// Puts the items into the inbox of `target`, or into the injector.
-void PushItems(Scheduler &scheduler, InboxItem *newest, InboxItem *oldest,
-               uint32_t target) noexcept {
-    if (target != kAnyWorker) {
-        PushInbox(scheduler.workers[target], newest, oldest);
-    } else {
-        Inject(scheduler, newest, oldest);
-    }
-}
-
-// Wakes workers for `count` tasks in the inbox of `target`, or in the injector.
-void WakeFor(Scheduler &scheduler, Worker *worker, uint32_t count, uint32_t target) noexcept {
-    if (target == kAnyWorker) {
-        // This may wake a starved worker: it cannot run the tasks, but it can report that.
-        WakeForAny(scheduler, worker);
-        if (count > 1) WakeForTasks(scheduler, worker, count);
-    } else {
-        WakeAt(scheduler, worker, target);
-    }
-}
-
-}  // namespace
-
-void DeliverTasks(Scheduler &scheduler, Worker *worker, InboxItem *newest, InboxItem *oldest,
-                  uint32_t count, uint32_t target) noexcept {
-    PushItems(scheduler, newest, oldest, target);
-    WakeFor(scheduler, worker, count, target);
-}
-
-namespace {
-
-// Tells that the condition of a deferred task holds. The worker is in the middle of a decrement or
-// of its deadlines, so the hook must not submit.
-WEFT_NOINLINE void TraceDeferred(Scheduler &scheduler, Worker *worker, TaskBlock &block) noexcept {
-    bool *const mustNotSubmit = worker != nullptr ? &worker->mustNotSubmit : nullptr;
-    const bool before = mustNotSubmit != nullptr && std::exchange(*mustNotSubmit, true);
-    block.label.taskId = TraceSubmit(scheduler, worker, block.count, block.Tasks(),
-                                     block.counter.Get(), block.label);
-    if (mustNotSubmit != nullptr) *mustNotSubmit = before;
-}
-
-}  // namespace
-
-void Send(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept {
-    if (IsTraced(scheduler)) TraceDeferred(scheduler, worker, *block);
-    const uint32_t target = block->worker;  // read before it is published
-    DeliverTasks(scheduler, worker, block, block, 1, target);
-}
-
-void SendBatch(Scheduler &scheduler, Worker *worker, TaskBlock *oldest, uint32_t count) noexcept {
-    const uint32_t target = oldest->worker;  // read before it is published
-    InboxItem *newest = nullptr;
-    for (TaskBlock *block = oldest; block != nullptr;) {
-        TaskBlock *later = static_cast<TaskBlock *>(block->next);
-        if (IsTraced(scheduler)) TraceDeferred(scheduler, worker, *block);
-        block->next = newest;
-        newest = block;
-        block = later;
-    }
-    DeliverTasks(scheduler, worker, newest, oldest, count, target);
+    if (fires) Deliver(scheduler, worker, tasks);
 }
 
 }  // namespace weft::internal

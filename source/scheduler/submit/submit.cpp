@@ -1,109 +1,134 @@
-// Submits tasks of a worker: divides large batches into slices, and puts entries into its lanes.
+// Implements submit.h.
 #include "scheduler/submit/submit.h"
 
 #include "scheduler/state/group_of_tasks.h"
-#include "scheduler/submit/pending.h"
-#include "scheduler/submit/post.h"
+#include "scheduler/state/reporting.h"
+#include "scheduler/state/trace.h"
+#include "scheduler/submit/chunks.h"
+#include "scheduler/submit/deliver.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace weft::internal {
 
 namespace {
 
-// Returns the number of tasks in a slice. Every worker should be able to get four slices. But
-// claiming a slice must not cost more than its tasks, and there must not be so many slices that all
-// workers contend for this deque. They can get tasks from each other instead. The size bounds what
-// one steal takes. It does not bound what a worker keeps from others: a worker that takes a slice
-// puts everything back that the rule of find/claim.h does not allow it to claim.
-uint32_t SliceSize(const Scheduler &scheduler, uint32_t count) noexcept {
-    constexpr uint32_t kWorthIt = 32;
-    if (WEFT_UNLIKELY(scheduler.order.isOn)) return 1;  // each task may be the next one
-    const uint32_t workers = std::max(scheduler.workerCount, 1u);
-    const uint32_t size =
-        std::max(count / (4 * workers), std::min(count / std::min(workers, 8u), kWorthIt));
-    return std::clamp<uint32_t>(size, 1, TaskSlab::kMaxRun);
+constexpr uint32_t kFew = 16;  // up to so many tasks become entries of their own
+
+// The worker pops the newest entry first. So the first task is the newest one.
+WEFT_FORCEINLINE void EnqueueEntries(Worker &worker, uint32_t count, const Task *tasks,
+                                     const TasksOf &of, Level level) noexcept {
+    WorkStealingDeque<Entry> &queue = worker.queue[level.Index()];
+    if (!queue.Reserve(count)) NoRoom(worker, count);
+    const auto stage = queue.Staging();
+    for (uint32_t i = 0; i < count; ++i) stage(count - 1 - i, Entry::Of(tasks[i], of));
+    queue.Publish(count);
+    worker.holds |= level.Bit();
+    PublishedOwn(worker, level, count);
 }
 
-// Copies the tasks to the worker's slab, and stages an entry for each slice.
-void StageSlices(Worker *worker, WorkStealingDeque<TaskEntry> &lane, uint32_t count,
-                 const Task *tasks, uint32_t sliceSize, TaskCounter counter, Label label) noexcept {
-    // Unique among all batches of the scheduler, and never 0.
-    const uint64_t batch =
-        (++worker->batches * worker->scheduler->slotCount + worker->index) & TaskEntry::kMaxBatch;
-    uint32_t entries = (count + sliceSize - 1) / sliceSize;
-    for (uint32_t begin = 0; begin < count; begin += sliceSize) {
-        const uint32_t size = std::min(sliceSize, count - begin);
-        Task *copy = worker->slab.Take(size);
-        if (WEFT_UNLIKELY(copy == nullptr)) OutOfMemory(*worker->scheduler, count);
-        const race::Unwatched unwatched;
-        std::memcpy(copy, tasks + begin, size * sizeof(Task));
-        lane.Stage(--entries,
-                   TaskEntry::Slice(copy, size, batch, counter, label.name, label.Stack())
-                       .WithId(label.taskId != 0 ? label.taskId + begin : 0));
+// The last tasks come first, so that the worker begins with task 0. Others begin with the last ones
+// while the rest is copied. They are woken after the first chunks; and at the end, if they have
+// fallen asleep again.
+void EnqueueChunks(Worker &worker, uint32_t count, const Task *tasks, const TasksOf &of,
+                   Level level, uint32_t size, const TaskNumbers &numbers) noexcept {
+    constexpr uint32_t kAtOnce = 8;
+    WorkStealingDeque<Entry> &queue = worker.queue[level.Index()];
+    const uint32_t chunks = (count + size - 1) / size;
+    if (!queue.Reserve(chunks)) NoRoom(worker, count);
+    worker.holds |= level.Bit();
+    for (uint32_t left = chunks; left != 0;) {
+        const uint32_t n = std::min(left, kAtOnce);
+        const auto stage = queue.Staging();
+        for (uint32_t i = 0; i < n; ++i) {
+            const uint32_t begin = --left * size;
+            Chunk &chunk = FillChunk(*worker.scheduler, &worker, std::min(size, count - begin),
+                                     tasks + begin, of, level, count);
+            TaskNumbers first = numbers;
+            first.first += begin;
+            if (WEFT_UNLIKELY(numbers.areTraced)) NumberChunk(chunk, first);
+            stage(i, Entry::Of(chunk));
+        }
+        queue.Publish(n);
+        if (left == 0 || left + n == chunks) PublishedOwn(worker, level, left + n);
     }
 }
 
 }  // namespace
 
-void PrepareSet(Worker *worker, uint32_t set, uint32_t count) noexcept {
-    if (!AcquireSet(*worker, set)) OutOfMemory(*worker->scheduler, count);
-    LookAtRuns(worker);
+void Enqueue(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
+             const TasksOf &of, Level level, uint32_t onWorker, TaskNumbers numbers) noexcept {
+    if (worker == nullptr || onWorker != kAnyWorker)
+        return Deliver(scheduler, worker,
+                       MakeChunks(scheduler, worker, count, tasks, of, level, onWorker, numbers));
+    const uint32_t size = count <= kFew ? 1 : ChunkSize(scheduler, count);
+    if (size == 1 && WEFT_LIKELY(!numbers.areTraced))
+        EnqueueEntries(*worker, count, tasks, of, level);
+    else
+        EnqueueChunks(*worker, count, tasks, of, level, size, numbers);
 }
 
-void ShowNewestLane(Worker *worker) noexcept {
-    ShowLane(worker, worker->newestLane);
-    if (ClassOf(worker->newestLane) == StackClass::Large) CountLarge(*worker->scheduler);
+// A thread that pins tasks to itself has not detached yet. It may be detaching; then it reads
+// `bound` once more after it has run tasks.
+bool Bind(Scheduler &scheduler, const Worker *caller, Worker &target, uint32_t count) noexcept {
+    if (!scheduler.IsAttachedSlot(target.index)) return true;
+    RaiseNow(scheduler, target.bound, count);
+    // This is a read-modify-write, like the exchange in Detach that refuses further tasks. Of the
+    // two, either this one is later and reads 0; or the exchange is later, and then Detach sees the
+    // raised counter. acquire and release for that.
+    if (&target == caller || target.accepts.fetch_add(0, kAcqRel) != 0) return true;
+    Lower(scheduler, nullptr, target.bound, count);
+    return false;
 }
 
-void EnqueueSlices(Worker *worker, WorkStealingDeque<TaskEntry> &lane, uint32_t count,
-                   const Task *tasks, TaskCounter counter, Label label) noexcept {
-    const uint32_t sliceSize = SliceSize(*worker->scheduler, count);
-    // With pendingTasks, such a batch must not make the slab grow. A few tasks may keep all blocks
-    // in use, but the lane has room for an entry for each task.
-    if (WEFT_UNLIKELY(count <= worker->scheduler->options.pendingTasks) &&
-        !worker->slab.HasRoom(count, sliceSize))
-        return EnqueueSingles(worker, lane, count, tasks, counter, label);
-    const uint32_t slices = (count + sliceSize - 1) / sliceSize;
-    if (WEFT_UNLIKELY(!lane.Reserve(slices))) OutOfMemory(*worker->scheduler, count);
-    StageSlices(worker, lane, count, tasks, sliceSize, counter, label);
-    lane.Publish(slices);
+void Unbind(Scheduler &scheduler, Worker *caller, Worker &target, uint32_t count) noexcept {
+    if (scheduler.IsAttachedSlot(target.index)) Lower(scheduler, caller, target.bound, count);
 }
 
-void Enqueue(Worker *worker, uint32_t count, const Task *tasks, TaskCounter counter,
-             Label label) noexcept {
-    EnqueueHere(worker, count, tasks, counter, label);
-}
-
-void PushEntry(Worker *worker, uint32_t lane, const TaskEntry &entry) noexcept {
-    const uint32_t set = LevelOf(lane).Set();
-    if (WEFT_UNLIKELY((set != 0 && !AcquireSet(*worker, set)) ||
-                      !worker->lanes[lane].Push(entry))) {
-        ReportFatal(worker->scheduler->options, ReportCode::OutOfMemory,
-                    "Give the process more memory, or submit less at once.",
-                    "a worker's deque could not grow");
+bool CountTasks(Scheduler &scheduler, Worker *worker, uint32_t count, Counter *counter,
+                const TaskOptions &options) noexcept {
+    const bool isPinned = options.worker != kAnyWorker;
+    if (isPinned && !Bind(scheduler, worker, scheduler.workers[options.worker], count)) {
+        ReportMistake(scheduler.options, ReportCode::BadOption,
+                      "Name a worker, or a thread that is attached.",
+                      "TaskOptions::worker of task '%s': no thread is attached as %u",
+                      options.name != nullptr ? options.name : "unnamed", options.worker);
+        return false;
     }
-    worker->mayHold |= uint64_t{1} << lane;
-    ShowLane(worker, lane);
-}
-
-bool Submit(Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
-            const TaskOptions &options) noexcept {
-    if (WEFT_UNLIKELY(options.worker != kAnyWorker)) {
-        FlushPending(worker);
-        return Post(*worker->scheduler, worker, count, tasks, counter, options);
+    if (counter != nullptr && !Raise(scheduler, worker, *counter, count)) {
+        if (isPinned) Unbind(scheduler, worker, scheduler.workers[options.worker], count);
+        return false;
     }
-    if (!CountInGroup(worker->scheduler->options, options, counter)) return false;
-    if (WEFT_UNLIKELY(!RaisePastPending(worker, counter, count))) return false;
-    Publish(worker, count, tasks, CounterOf(counter, options), LabelOf(worker, options));
+    // relaxed, both: the publication orders it. So a thread that counts one of these tasks as ended
+    // counts it as submitted, too.
+    if (worker != nullptr)
+        AddTo(worker->submitted, count, kRelaxed);
+    else
+        scheduler.submittedOutside.fetch_add(count, kRelaxed);
     return true;
 }
 
-void SubmitOne(Worker *worker, const Task &task, Counter *counter,
-               const TaskOptions &options) noexcept {
-    if (WEFT_UNLIKELY(!RaisePastPending(worker, counter, 1))) return;
-    Publish(worker, 1, &task, counter, LabelOf(worker, options));
+bool Submit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
+            Counter *counter, const TaskOptions &options) noexcept {
+    race::Submitted(count, tasks);
+    if (WEFT_LIKELY(worker != nullptr && count <= kFew && options.worker == kAnyWorker &&
+                    options.taskGroup == nullptr && worker->submitBits == 0)) {  // the usual case
+        if (counter != nullptr && !Raise(scheduler, worker, *counter, count)) return false;
+        AddTo(worker->submitted, count, kRelaxed);  // as in CountTasks
+        EnqueueEntries(*worker, count, tasks, TasksWith(worker, counter, options),
+                       LevelOf(scheduler, worker, options));
+        return true;
+    }
+    if (!CountInGroup(scheduler.options, options, counter) ||
+        !CountTasks(scheduler, worker, count, counter, options))
+        return false;
+    const TasksOf of = TasksWith(worker, counter, options);
+    const Level level = LevelOf(scheduler, worker, options);
+    TaskNumbers numbers;
+    if (IsTraced(scheduler))
+        numbers = TraceSubmit(scheduler, worker, count, tasks, of, level, options.stack);
+    Enqueue(scheduler, worker, count, tasks, of, level, options.worker, numbers);
+    return true;
 }
 
 }  // namespace weft::internal

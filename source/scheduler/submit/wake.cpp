@@ -1,7 +1,8 @@
-// Chooses which sleepers to wake, and shows the notices.
+// Implements wake.h.
 #include "scheduler/submit/wake.h"
 
-#include "platform/compiler.h"
+#include "scheduler/state/reporting.h"
+#include "scheduler/state/trace.h"
 
 #include <algorithm>
 
@@ -9,203 +10,118 @@ namespace weft::internal {
 
 namespace {
 
-// Wakes all sleepers that a wait restricts to higher tasks, because the caller does not know which
-// of them may run the work. Wakes each of them once. A loop until none is left could wake the same
-// one for ever.
-void WakeHigher(Scheduler &scheduler, Worker *worker) noexcept {
-    WakeEach(scheduler, worker, WorkerMode::HigherTasks, [](uint32_t) { return true; });
+constexpr uint32_t kMostWakes = 3;  // by one worker at once
+
+// `passes`: for how many more entries the woken worker wakes others once it has work.
+void Unpark(Scheduler &scheduler, Worker *by, uint32_t index, uint32_t passes = 0) noexcept {
+    Worker &worker = scheduler.workers[index];
+    if (by != nullptr) by->figures.Count(&Figures::wakes);
+    Emit(scheduler, by, TraceKind::Wake, nullptr, 0, index);
+    worker.woken.by.store(by != nullptr ? by->index + 1 : 0, kRelaxed);
+    worker.woken.passes.store(passes, kRelaxed);
+    worker.parker.Unpark();
 }
 
-// The same for all sleepers that a wait restricts in any way.
-void WakeRestricted(Scheduler &scheduler, Worker *worker, const Counter *counter) noexcept {
-    WakeHigher(scheduler, worker);
-    WakeOwn(scheduler, worker, counter);
+uint32_t HomeOf(const Worker *by) noexcept { return by != nullptr ? by->index : 0; }
+
+// A mask that was read may have changed before the sleeper was taken. Then another one is woken.
+bool WakeFor(Scheduler &scheduler, Worker *by, uint32_t levels) noexcept {
+    for (;;) {
+        const uint32_t index = scheduler.idle.TakeFor(levels, scheduler.Slots());
+        if (index == Idle::kNone) return false;
+        const bool isFit = scheduler.idle.IsFor(index, levels);
+        Unpark(scheduler, by, index);
+        if (isFit) return true;
+    }
 }
 
-// Where the search for a sleeper begins: behind the caller's own index.
-uint32_t HomeOf(const Worker *worker) noexcept { return worker != nullptr ? worker->index + 1 : 0; }
+}  // namespace
 
-// Wakes a sleeper that no wait restricts; a starved one if there is no other. For a ready fiber.
-// Returns false if no such sleeper is left.
-bool WakeOpen(Scheduler &scheduler, Worker *worker) noexcept {
-    uint32_t sleeper = scheduler.idle.TakeSleeper(HomeOf(worker));
-    if (sleeper == IdleSet::kNone) sleeper = scheduler.idle.TakeStarvedSleeper(HomeOf(worker));
-    if (sleeper == IdleSet::kNone) return false;
-    Unpark(scheduler, worker, sleeper);
+void WakeOne(Scheduler &scheduler, Worker *by, uint32_t levels) noexcept {
+    uint32_t index = Idle::kNone;
+    if ((levels & (kPlainLevels | kAnyKeeper)) != 0) index = scheduler.idle.TakeAny(HomeOf(by));
+    if (index != Idle::kNone) return Unpark(scheduler, by, index);
+    if (scheduler.idle.AnySleeper()) WakeFor(scheduler, by, levels);
+}
+
+bool WakeAt(Scheduler &scheduler, Worker *by, uint32_t index) noexcept {
+    if (!scheduler.idle.TakeAt(index)) return false;
+    Unpark(scheduler, by, index);
     return true;
 }
 
-}  // namespace
-
-void ShowSpecialLane(Worker *worker, uint32_t lane) noexcept {
-    Scheduler &scheduler = *worker->scheduler;
-    if (PriorityOf(lane) != Priority::Normal) ShowLevel(scheduler, LevelOf(lane));
-    if (ClassOf(lane) == StackClass::Large) scheduler.notices.Show(Notices::kLargeWork);
-}
-
-void ShowLevel(Scheduler &scheduler, Level level) noexcept {
-    // seq_cst: after the task was published, see groups.h. Attached threads look at the notices of
-    // the first group.
-    const uint32_t groups =
-        scheduler.groupsOf[level.Index()].load(kSeqCst) & ((1u << kMaxGroups) - 1);
-    scheduler.notices.Show(level.ThePriority() == Priority::High ? Notices::HighWorkOf(groups)
-                                                                 : Notices::LowWorkOf(groups));
-}
-
-bool AnyOpen(const Scheduler &scheduler, uint32_t runs) noexcept {
-    for (uint32_t i = 0; i < scheduler.workerCount; ++i) {
-        const Worker &worker = scheduler.workers[i];
-        if (!worker.restricted.load(kRelaxed) && scheduler.IsActive(i) &&
-            (runs & ~worker.runs.load(kRelaxed)) == 0)
-            return true;
-    }
-    return false;
-}
-
-void WakeOwnNow(Scheduler &scheduler, Worker *worker, const Counter *counter) noexcept {
-    const bool anyOpen = AnyOpen(scheduler, (1u << scheduler.Levels()) - 1);
-    if (anyOpen && counter == nullptr) return;
-    WakeEach(scheduler, worker, WorkerMode::OwnTasks, [&](uint32_t index) {
-        // relaxed: a hint. A worker that is not woken here digs soon.
-        return !anyOpen || scheduler.workers[index].awaits.load(kRelaxed) == counter;
-    });
-}
-
-void WakeWanted(Scheduler &scheduler, Worker *worker, uint32_t count, uint32_t share,
-                const Counter *counter) noexcept {
-    const uint32_t missing = scheduler.idle.Missing(count);
-    // The number of sleepers may be far too large for a moment (IdleSet::Wanted).
-    uint32_t left = std::min(std::max(missing, share), scheduler.Slots());
-    constexpr uint32_t kMax = 3;
-    for (uint32_t i = 0; i < kMax && left != 0; ++i) {
-        const uint32_t sleeper = scheduler.idle.TakeSleeper(HomeOf(worker));
-        if (sleeper == IdleSet::kNone)
-            return i < missing ? WakeRestricted(scheduler, worker, counter) : void();
-        const uint32_t part = (left + kMax - 1 - i) / (kMax - i);
-        left -= part;
-        scheduler.workers[sleeper].toWake = part - 1;  // published by Unpark
-        Unpark(scheduler, worker, sleeper);
-    }
-}
-
-void WakeForGroups(Scheduler &scheduler, Worker *worker, uint32_t count, Level level,
-                   const Counter *counter) noexcept {
-    // seq_cst: after the task was published, see groups.h. Sleepers are found by their bits,
-    // because the number of sleepers may be too small for a moment (IdleSet::Wanted).
-    const uint32_t groups = scheduler.groupsOf[level.Index()].load(kSeqCst);
-    const auto among = [&](uint32_t word) { return scheduler.SlotsOf(groups, word); };
-    for (uint32_t i = 0; i < count && i < 2; ++i) {
-        uint32_t sleeper = scheduler.idle.TakeSleeper(HomeOf(worker), among);
-        if (sleeper == IdleSet::kNone)
-            sleeper = scheduler.idle.TakeStarvedSleeper(HomeOf(worker), among);
-        if (sleeper == IdleSet::kNone)
-            return level.ThePriority() != Priority::Low ? WakeRestricted(scheduler, worker, counter)
-                                                        : void();
-        Unpark(scheduler, worker, sleeper);
-    }
-}
-
-void WakeForEntry(Scheduler &scheduler, Worker *worker, Level level) noexcept {
-    // seq_cst: after the entry was put back, see groups.h.
-    const uint32_t groups = scheduler.groupsOf[level.Index()].load(kSeqCst);
-    const auto among = [&](uint32_t word) { return scheduler.SlotsOf(groups, word); };
-    const uint32_t sleeper = scheduler.idle.TakeSleeper(HomeOf(worker), among);
-    if (sleeper != IdleSet::kNone) return Unpark(scheduler, worker, sleeper);
-    const auto hasFiber = [&](uint32_t index) { return !scheduler.pool.IsStarved(index); };
-    for (const WorkerMode mode : {WorkerMode::HigherTasks, WorkerMode::OwnTasks})
-        WakeEach(scheduler, worker, mode, hasFiber);
-}
-
-void WakeForAllLevels(Scheduler &scheduler, Worker *worker, uint32_t count,
-                      uint32_t share) noexcept {
-    WakeForTasks(scheduler, worker, count, share);
-    if (scheduler.groupCount == 1) return;
-    const uint32_t levels = scheduler.Levels();
-    for (uint32_t i = 0; i < levels; ++i) {
-        if (IsDivided(scheduler, LevelAt(i))) WakeForGroups(scheduler, worker, count, LevelAt(i));
-    }
-}
-
-namespace {
-
-// If there are several groups: wakes workers also for what lies in the worker's own queues, because
-// a searcher of another group does not take it.
-WEFT_NOINLINE void WakeForOwnQueues(Scheduler &scheduler, Worker *worker) noexcept {
-    const uint32_t levels = scheduler.Levels();
-    for (uint32_t i = 0; i < levels; ++i) {
-        const Level level = LevelAt(i);
-        if (IsDivided(scheduler, level) &&
-            (worker->ready[i].Size() != 0 || HasTaskOf(*worker, level)))
-            WakeForGroups(scheduler, worker, 1, level);
-    }
-}
-
-}  // namespace
-
-void WakeForAny(Scheduler &scheduler, Worker *worker) noexcept {
-    if (scheduler.idle.Wanted() && !WakeOpen(scheduler, worker))
-        WakeRestricted(scheduler, worker, nullptr);
-    if (WEFT_UNLIKELY(scheduler.groupCount > 1) && worker != nullptr)
-        WakeForOwnQueues(scheduler, worker);
-}
-
-void WakeOther(Scheduler &scheduler, Worker *worker) noexcept {
-    if (scheduler.idle.Wanted() && !WakeOpen(scheduler, worker)) WakeHigher(scheduler, worker);
-}
-
-void WakeStarved(Scheduler &scheduler, Worker *worker) noexcept {
-    if (!scheduler.pool.AnyStarved()) return;
-    const uint32_t sleeper = scheduler.idle.TakeStarvedSleeper(HomeOf(worker));
-    if (sleeper != IdleSet::kNone) return Unpark(scheduler, worker, sleeper);
-    // of the restricted workers only those that lack a fiber
-    const auto lacksFiber = [&](uint32_t index) { return scheduler.pool.IsStarved(index); };
-    for (const WorkerMode mode : {WorkerMode::HigherTasks, WorkerMode::OwnTasks})
-        WakeEach(scheduler, worker, mode, lacksFiber);
-}
-
-void WakeForFreeLarge(Scheduler &scheduler, Worker *worker) noexcept {
-    // The notices may have been hidden while no Large fiber was free.
-    const uint32_t groups = (1u << scheduler.groupCount) - 1;
-    scheduler.notices.Show(Notices::HighWorkOf(groups) | Notices::LowWorkOf(groups));
-    WakeForAllLevels(scheduler, worker, 1);
-}
-
-void WakeEverySleeper(Scheduler &scheduler, Worker *worker) noexcept {
+void WakeAll(Scheduler &scheduler, Worker *by) noexcept {
     const uint32_t slots = scheduler.Slots();
-    for (uint32_t i = 0; i < slots; ++i) WakeAt(scheduler, worker, i);
+    for (uint32_t i = 0; i < slots; ++i) WakeAt(scheduler, by, i);
 }
 
-void WakeAll(Scheduler &scheduler, Worker *worker) noexcept {
-    for (uint32_t i = 0; i < scheduler.workerCount; ++i) {
-        scheduler.idle.TakeSleeperAt(i);
-        Unpark(scheduler, worker, i);
+// Each woken worker wakes up to three more. So n sleepers are awake after about log n steps.
+bool WakePlain(Scheduler &scheduler, Worker *by, uint32_t entries) noexcept {
+    const uint32_t all = std::min(entries, scheduler.idle.PlainSleepers());
+    bool any = false;
+    for (uint32_t i = std::min(all, kMostWakes), rest = all - i; i != 0; --i) {
+        const uint32_t index = scheduler.idle.TakeAny(HomeOf(by));
+        if (index == Idle::kNone) break;
+        any = true;
+        const uint32_t passes = (rest + i - 1) / i;
+        Unpark(scheduler, by, index, passes);
+        rest -= passes;
+    }
+    return any;
+}
+
+void Published(Scheduler &scheduler, Worker *by, Level level, uint32_t entries) noexcept {
+    if ((kUnnoticed & level.Bit()) == 0) scheduler.notices.Show(level.Bit());
+    Idle &idle = scheduler.idle;
+    const bool isPlain = level.slot == 0;
+    if (isPlain && idle.PlainWanted()) WakePlain(scheduler, by, entries);
+    // A choosy sleeper may be the only one that has nothing better to do. The workers of a group
+    // may all sleep although others search.
+    const uint32_t most = std::min(entries, 2u);
+    for (uint32_t i = 0; i < most && WEFT_UNLIKELY(isPlain ? idle.AnyChoosy() : idle.AnySleeper());
+         ++i) {
+        if (!WakeFor(scheduler, by, level.Bit())) break;
     }
 }
 
-void Ask(Worker &worker, StackClass stack) noexcept {
-    // seq_cst: after the task was put into a lane
-    worker.rescuesAsked.fetch_or(1u << static_cast<uint32_t>(stack), kSeqCst);
+void KeepDeadline(Scheduler &scheduler, Worker *by, uint64_t deadline) noexcept {
+    const uint64_t next = scheduler.timers.Next();
+    if (next >= deadline && scheduler.keeperUntil.load(kSeqCst) > next)
+        WakeOne(scheduler, by, kAnyKeeper);
 }
 
-void AskGroups(Scheduler &scheduler, const Worker *worker, StackClass stack, Level level) noexcept {
-    const uint32_t slots = scheduler.Slots();
-    for (uint32_t i = 0; i < slots; ++i) {
-        if (i != worker->index && Runs(scheduler.workers[i], level))
-            Ask(scheduler.workers[i], stack);
+void SetTimer(Scheduler &scheduler, Worker *by, Timer &timer, uint64_t deadline) noexcept {
+    scheduler.timers.SetIf(timer, deadline, [] { return true; });
+    scheduler.notices.Show(Notices::kTimed);
+    KeepDeadline(scheduler, by, deadline);
+}
+
+void Inject(Scheduler &scheduler, Worker *by, Node *newest, Node *oldest,
+            uint32_t entries) noexcept {
+    const Level level = oldest->level;  // read it now: they belong to others then
+    scheduler.injector.Push(newest, oldest);
+    scheduler.notices.Show(Notices::kInjected);
+    Published(scheduler, by, level, entries);
+}
+
+void SignalAll(Scheduler &scheduler, Worker *by) noexcept {
+    scheduler.changes.fetch_add(1, kRelease);  // after the change: pairs with NoteFilter
+    for (uint32_t i = 0; i < scheduler.slotCount; ++i) {
+        Worker &worker = scheduler.workers[i];
+        // If it is set, the owner clears it before it reads what has changed (TakeMail).
+        if (worker.isSignalled.exchange(true, kSeqCst)) continue;
+        worker.inbox.Push(&worker.signal, &worker.signal);
+        WakeAt(scheduler, by, i);
     }
 }
 
-void CountLarge(Scheduler &scheduler) noexcept {
-    // seq_cst, both: after the task was put into the lane.
-    if (!scheduler.pool.AnyFree(StackClass::Large)) scheduler.rescues.fetch_add(1, kSeqCst);
+void Mail(Scheduler &scheduler, Worker *by, uint32_t index, Node *newest, Node *oldest) noexcept {
+    scheduler.workers[index].inbox.Push(newest, oldest);
+    if (by == nullptr || by->index != index) WakeAt(scheduler, by, index);
 }
 
-void AskForRescue(const Worker *worker, Level level) noexcept {
-    Scheduler &scheduler = *worker->scheduler;
-    // seq_cst: after the task was put into the lane. A worker that becomes starved later goes
-    // through the lanes after that.
-    if (IsDivided(scheduler, level) && scheduler.pool.AnyStarved())
-        AskGroups(scheduler, worker, StackClass::Small, level);
+void NoRoom(const Worker &worker, uint32_t entries) noexcept {
+    OutOfMemory(*worker.scheduler, entries);
 }
 
 }  // namespace weft::internal

@@ -1,108 +1,350 @@
-// Implements deferred.h. A deferred task with a counter is a wait record on that counter, and its
-// owner is the task's block. A deferred task with a deadline is a timer.
+// Implements deferred.h. state/deferred.h explains the object of such a submission.
 #include "scheduler/wait/deferred.h"
 
 #include "platform/backoff.h"
-#include "platform/race_finder.h"
-#include "scheduler/state/counter_ops.h"
+#include "scheduler/diagnose/watch.h"
+#include "scheduler/state/group_of_tasks.h"
 #include "scheduler/state/reporting.h"
-#include "scheduler/submit/deliver.h"
-#include "scheduler/submit/notify.h"
-#include "scheduler/submit/pending.h"
-#include "scheduler/submit/post.h"
-#include "scheduler/submit/timing.h"
+#include "scheduler/submit/finish.h"
+#include "scheduler/submit/submit.h"
+#include "scheduler/submit/wake.h"
 #include "scheduler/wait/wait.h"
 
 namespace weft::internal {
 
 namespace {
 
-// Refuses a task in a hook, which must not wait. Submits a task that does nothing in its place, so
-// that the counts which were raised for it come down again.
-bool SendNothing(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept {
-    ReportMistake(scheduler.options, ReportCode::OutOfMemory,
-                  "Let fewer tasks wait for counters at once.",
-                  "AddTaskAfter: there is no memory for another wait record, and a hook cannot "
-                  "wait; the task is not submitted");
-    // StopFor may have withdrawn the task meanwhile, or may hold its block for a moment.
-    const Deferral::Value was = block->deferral.exchange(Deferral::None, kAcqRel);
-    if (was == Deferral::Held) return true;
-    if (was == Deferral::Withdrawn) {
-        scheduler.singles.GiveBack(block->index, CacheOf(worker));
+// Returns false, after a report, if another scheduler uses one of the counters.
+bool AreOurs(Scheduler &scheduler, const char *call, uint32_t count,
+             const CounterTarget *targets) noexcept {
+    for (uint32_t i = 0; i < count; ++i) {
+        // relaxed: for a report
+        const CounterWord word{CounterAccess::Word(*targets[i].counter).load(kRelaxed)};
+        if (scheduler.counters.IsOurs(word)) continue;
+        ReportWrongScheduler(scheduler, call, *targets[i].counter);
         return false;
     }
-    *block->Tasks() = {[](TaskScheduler *, void *) {}, nullptr};
-    scheduler.deferred.fetch_sub(1, kRelaxed);
-    SendNow(scheduler, worker, block);
-    return false;
+    return true;
+}
+
+void ReportNoRecord(Scheduler &scheduler, const char *call, const char *instead) noexcept {
+    ReportOnce(scheduler, ReportCode::OutOfMemory, "Let fewer tasks wait for counters at once.",
+               "%s: there is no memory for another wait record; %s", call, instead);
+}
+
+// Waits for the counter in place of a record.
+void WaitInstead(Scheduler &scheduler, const char *call, Fiber *self,
+                 const CounterTarget &target) noexcept {
+    ReportNoRecord(scheduler, call, "the call waits itself");
+    if (self != nullptr) {
+        Wait(*self->worker, {*target.counter, target.value});
+        return;
+    }
+    for (Backoff backoff; !IsReached(*target.counter, target.value); backoff.Next()) {
+    }
+}
+
+Counter *GroupOf(const TaskOptions &options) noexcept {
+    return options.taskGroup != nullptr ? TaskGroupAccess::CounterOf(options.taskGroup) : nullptr;
+}
+
+// A submission of deferred tasks. It refers to its object from Begin to End, and holds the group
+// meanwhile: the tasks may have run by then.
+class Submission {
+public:
+    Submission(Scheduler &scheduler, Worker *worker, const LaterTasks &tasks) noexcept
+        : m_scheduler(scheduler),
+          m_worker(worker),
+          m_self(worker != nullptr ? worker->current : nullptr),
+          m_group(tasks.options.taskGroup) {}
+    Submission(const Submission &) = delete;
+    Submission &operator=(const Submission &) = delete;
+
+    // Makes the object, which waits for `left` things and the call, and hands the tasks over when
+    // `firesAt` of them are left. Returns null after a report.
+    Deferred *Begin(const LaterTasks &later, uint32_t left, uint32_t firesAt = 0) noexcept {
+        if (m_worker != nullptr) Flush(*m_worker);
+        Counter *const held = GroupOf(later.options);
+        const uint32_t index = m_scheduler.deferred.Take(CacheOf(m_worker));
+        if (index == m_scheduler.deferred.kNone) {
+            ReportMistake(m_scheduler.options, ReportCode::OutOfMemory,
+                          "Let fewer batches wait at once.",
+                          "there is no memory for another deferred batch; it is not submitted");
+            return nullptr;
+        }
+        Counter *counter = later.counter;
+        const bool isHeld = held == nullptr || RaiseNow(m_scheduler, *held, 1);
+        if (!isHeld || !Count(later, counter)) {
+            if (isHeld && held != nullptr) Lower(m_scheduler, m_worker, *held, 1);
+            m_scheduler.deferred.GiveBack(index, CacheOf(m_worker));
+            return nullptr;
+        }
+        Deferred &deferred = m_scheduler.deferred.At(index);
+        deferred.index = index;
+        deferred.timer.owner = kDeferredOwner | index;
+        // release: see Refer
+        deferred.firesAt.store(firesAt, kRelease);
+        deferred.name = later.options.name;
+        deferred.count = later.count;
+        deferred.isKept = later.IsKept();
+        deferred.isPeriodic = m_group != nullptr && TaskGroupAccess::IsPeriodic(*m_group);
+        deferred.tasks =
+            MakeChunks(m_scheduler, m_worker, later.count, later.tasks,
+                       TasksWith(m_worker, counter, later.options),
+                       LevelOf(m_scheduler, m_worker, later.options), later.options.worker);
+        deferred.tasks.stack = later.options.stack;
+        // relaxed, both: the store below publishes them
+        deferred.counter.store(counter, kRelaxed);
+        const uint64_t generation = deferred.state.load(kRelaxed) >> Deferred::kGenerationShift;
+        // release: publishes the object to WithdrawTasks
+        deferred.state.store(generation << Deferred::kGenerationShift | (uint64_t{left} + 1),
+                             kRelease);
+        m_handle = {index, static_cast<uint32_t>(generation), m_scheduler.runNumber};
+        return &deferred;
+    }
+
+    // `reached` of the things are over. If the tasks belong to a group that is cancelled, withdraws
+    // them. After that the group may be gone.
+    void End(Deferred &deferred, uint32_t reached, DeferredHandle *handle) noexcept {
+        if (handle != nullptr) *handle = m_handle;
+        Reach(m_scheduler, TheWorker(), deferred, reached + 1);
+        if (m_group != nullptr) {
+            if (TaskGroupAccess::IsCancelledLast(*m_group))
+                WithdrawTasks(m_scheduler, TheWorker(), m_handle, false);
+            Lower(m_scheduler, TheWorker(), *TaskGroupAccess::CounterOf(m_group), 1);
+        }
+        if (m_worker == nullptr) LetOneLook(m_scheduler);
+        if (m_handsOn) HandOn(*TheWorker(), m_counter);
+    }
+
+    const DeferredHandle &Handle() const noexcept { return m_handle; }
+    Fiber *Self() const noexcept { return m_self; }
+    // The call may have waited, and then continued on another worker.
+    Worker *TheWorker() const noexcept { return m_self != nullptr ? m_self->worker : m_worker; }
+
+private:
+    bool Count(const LaterTasks &later, Counter *&counter) noexcept {
+        if (!CountInGroup(m_scheduler.options, later.options, counter)) return false;
+        m_handsOn = later.goesOn && counter != nullptr && m_self != nullptr &&
+                    m_self->CounterOfTask() == counter;
+        m_counter = counter;
+        return CountTasks(m_scheduler, m_worker, later.count, m_handsOn ? nullptr : counter,
+                          later.options);
+    }
+
+    Scheduler &m_scheduler;
+    Worker *const m_worker;
+    Fiber *const m_self;
+    TaskGroup *const m_group;  // the options may be gone at the end
+    Counter *m_counter = nullptr;
+    bool m_handsOn = false;
+    DeferredHandle m_handle;
+};
+
+// There is no memory for a record, and the caller is in a hook. Takes the records off the counters
+// before `end`: their owner may destroy them when the call returns. Returns how many they were.
+uint32_t Refuse(Scheduler &scheduler, const char *call, const Deferred &deferred,
+                const CounterTarget *after, const CounterTarget *end) noexcept {
+    ReportMistake(scheduler.options, ReportCode::OutOfMemory,
+                  "Let fewer tasks wait for counters at once.",
+                  "%s: there is no memory for another wait record, and a hook cannot "
+                  "wait; nothing is submitted",
+                  call);
+    uint32_t removed = 0;
+    for (; after != end; ++after)
+        removed += scheduler.counters.Remove(CounterAccess::Word(*after->counter),
+                                             kDeferredOwner | deferred.index);
+    return removed;
+}
+
+// Adds a reference, and the flags, if the tasks were not handed over. `state`: what was read
+// before; the number of the use must be the same. A later use stores its `firesAt` after the end of
+// this one (release and acquire). So if that one is read here, the CAS fails.
+bool Refer(Deferred &deferred, uint64_t &state, uint64_t flags) noexcept {
+    const uint64_t generation = state >> Deferred::kGenerationShift;
+    Backoff backoff;
+    do {
+        for (; flags != 0 && (state & Deferred::kHeld) != 0; backoff.Next())
+            state = deferred.state.load(kRelaxed);
+        if (state >> Deferred::kGenerationShift != generation ||
+            (state & Deferred::kWithdrawn) != 0 ||
+            (state & Deferred::kLeft) <= deferred.firesAt.load(kAcquire))
+            return false;
+        // acquire: the object is complete
+    } while (
+        !deferred.state.compare_exchange_strong(state, (state + 1) | flags, kAcqRel, kRelaxed));
+    return true;
 }
 
 }  // namespace
 
-// If there is no memory for a record, the caller waits instead: a task suspends its fiber, an
-// external thread polls the counter.
-bool SubmitAfter(Scheduler &scheduler, Worker *worker, Counter &after, uint32_t value,
-                 const Task &task, CountedBy counted, const TaskOptions &options) noexcept {
-    using Registration = CounterWaiting::Registration;
-    if (worker != nullptr) FlushPending(worker);
-    CounterStorage &word = CounterAccess::Word(after);
-    if (!scheduler.counters.IsOurs(CounterWord{word.load(kRelaxed)})) {  // relaxed: for a report
-        ReportWrongScheduler(scheduler, "AddTaskAfter", after);
+bool MayDefer(Scheduler &scheduler, const TaskOptions &options, const char *call) noexcept {
+    // relaxed: see diagnose/late_end.cc
+    if (WEFT_LIKELY(!scheduler.lateEnd.withdraws.load(kRelaxed))) return true;
+    if (options.taskGroup != nullptr && TaskGroupAccess::IsPeriodic(*options.taskGroup)) {
+        options.taskGroup->Cancel();
         return false;
     }
-    TaskBlock *block = Prepare(scheduler, worker, task, counted, options);
-    if (block == nullptr) return false;
-    scheduler.deferred.fetch_add(1, kRelaxed);  // for reports
-    // release: publishes the block to StopFor
-    if (counted.unit == Unit::New) block->deferral.store(Deferral::Waiting, kRelease);
-    switch (
-        scheduler.counters.RegisterOther(word, kTaskOwner | block->index, value, CacheOf(worker))) {
-        case Registration::Waiting:
-            return true;  // the block may be gone
-        case Registration::NoRecord:
-            if (worker != nullptr && worker->inHook) return SendNothing(scheduler, worker, block);
-            ReportOnce(
-                scheduler, ReportCode::OutOfMemory, "Let fewer tasks wait for counters at once.",
-                "AddTaskAfter: there is no memory for another wait record; the call waits itself");
-            if (worker != nullptr) {
-                Fiber *self = worker->current;
-                if (counted.unit == Unit::OfCaller && !GiveToRunning(worker))
-                    block->counter = nullptr;
-                Wait(worker, after, value, ResumeOn::AnyWorker);
-                worker = self->worker;
-            } else {
-                for (Backoff backoff; !IsSatisfied(after, value); backoff.Next()) {
-                }
-            }
-            break;
-        default:
-            break;
+    ReportOnce(scheduler, ReportCode::RunEnding,
+               "Submit nothing for later when the run is to end, or give StopFor more time.",
+               "%s: the run is ending, and StopFor withdraws tasks that wait for a counter or a "
+               "time; the task is refused",
+               call);
+    return false;
+}
+
+bool SubmitAfter(Scheduler &scheduler, Worker *worker, uint32_t afterCount,
+                 const CounterTarget *after, const LaterTasks &tasks) noexcept {
+    using Registration = Counters::Registration;
+    if (!AreOurs(scheduler, tasks.call, afterCount, after)) return false;
+    Submission submission(scheduler, worker, tasks);
+    DeferredHandle *const handle = tasks.handle;
+    const Priority priority = tasks.options.priority;
+    Deferred *const deferred = submission.Begin(tasks, afterCount);
+    if (deferred == nullptr) {
+        if (tasks.goesOn) WaitInstead(scheduler, tasks.call, submission.Self(), *after);
+        return false;
     }
-    IsSatisfied(after, value);  // tells the race finder
-    SendDeferred(scheduler, worker, *block);
+    uint32_t reached = 0;
+    for (uint32_t i = 0; i < afterCount; ++i) {
+        const Registration result = scheduler.counters.RegisterOther(
+            CounterAccess::Word(*after[i].counter), kDeferredOwner | deferred->index,
+            after[i].value, priority, CacheOf(submission.TheWorker()));
+        if (result == Registration::Waiting) continue;
+        if (result == Registration::NoRecord) {
+            if (submission.Self() != nullptr && submission.TheWorker()->inHook) {
+                reached +=
+                    Refuse(scheduler, tasks.call, *deferred, after, after + i) + (afterCount - i);
+                // if the group has withdrawn the tasks first, the group skips them
+                const bool isRefused =
+                    WithdrawTasks(scheduler, submission.TheWorker(), submission.Handle(), true);
+                submission.End(*deferred, reached, nullptr);
+                return !isRefused;
+            }
+            WaitInstead(scheduler, tasks.call, submission.Self(), after[i]);
+        }
+        race::SawCount(*after[i].counter);
+        ++reached;
+    }
+    submission.End(*deferred, reached, handle);
     return true;
 }
 
-bool SubmitAt(Scheduler &scheduler, Worker *worker, uint64_t deadline, const Task &task,
-              CountedBy counted, const TaskOptions &options) noexcept {
-    if (worker != nullptr) FlushPending(worker);
-    TaskBlock *block = Prepare(scheduler, worker, task, counted, options);
-    if (block == nullptr) return false;
-    const uint32_t index = scheduler.timedTasks.Take(CacheOf(worker));
-    if (index == scheduler.timedTasks.kNone) OutOfMemory(scheduler, 1);
-    TimedTask &timed = scheduler.timedTasks.At(index);
-    timed.block = block;
-    timed.index = index;
-    timed.isKept = counted.unit != Unit::New;
-    const auto isDue = [](void *context, void *owner) {
-        const ExpiryContext &by = *static_cast<ExpiryContext *>(context);
-        const TimedTask &told = *static_cast<TimedTask *>(owner);
-        TaskBlock *due = told.block;
-        by.scheduler.timedTasks.GiveBack(told.index, CacheOf(by.worker));
-        Send(by.scheduler, by.worker, due);
-    };
-    SetTimer(scheduler, worker, timed.timer, deadline, {isDue, &timed, TimerKind::Task});
+bool SubmitAt(Scheduler &scheduler, Worker *worker, uint64_t deadline,
+              const LaterTasks &tasks) noexcept {
+    Submission submission(scheduler, worker, tasks);
+    Deferred *const deferred = submission.Begin(tasks, 1);
+    if (deferred == nullptr) {
+        Counter never(1);
+        if (tasks.goesOn) Wait(*worker, {never, 0, deadline});
+        return false;
+    }
+    SetTimer(scheduler, worker, deferred->timer, deadline);
+    // If the tasks were withdrawn before the timer was set, that call has not cleared the timer.
+    // The lock of the timers orders the two. relaxed: so does it the flag.
+    const bool isWithdrawn = (deferred->state.load(kRelaxed) & Deferred::kWithdrawn) != 0;
+    const uint32_t reached = isWithdrawn && scheduler.timers.Clear(deferred->timer) ? 1 : 0;
+    submission.End(*deferred, reached, tasks.handle);
     return true;
+}
+
+// The references: the wait record, the timer, the caller's, and that of the call. When two of them
+// are gone, the tasks are handed over. From the registration on, this call uses only the object.
+bool SubmitAfterOrAt(Scheduler &scheduler, Worker &worker, const CounterTarget &after,
+                     uint64_t deadline, const LaterTasks &tasks, uint32_t &index) noexcept {
+    using Registration = Counters::Registration;
+    if (!AreOurs(scheduler, tasks.call, 1, &after)) return false;
+    Submission submission(scheduler, &worker, tasks);
+    const Priority priority = tasks.options.priority;
+    Deferred *const deferred = submission.Begin(tasks, 3, 2);
+    if (deferred == nullptr) return false;
+    index = deferred->index;
+    const Registration result = scheduler.counters.RegisterOther(
+        CounterAccess::Word(*after.counter), kDeferredOwner | deferred->index, after.value,
+        priority, CacheOf(&worker));
+    if (result == Registration::Satisfied) race::SawCount(*after.counter);
+    deferred->hasRecord = result != Registration::NoRecord;
+    uint32_t reached = result == Registration::Waiting ? 0 : 1;
+    if (deferred->hasRecord) {
+        SetTimer(scheduler, &worker, deferred->timer, deadline);
+    } else {
+        ReportNoRecord(scheduler, tasks.call, "it ends at once");
+        ++reached;  // the timer
+    }
+    submission.End(*deferred, reached, nullptr);
+    return true;
+}
+
+bool EndAfterOrAt(Worker &worker, const CounterTarget &after, uint32_t index) noexcept {
+    Scheduler &scheduler = *worker.scheduler;
+    Deferred &deferred = scheduler.deferred.At(index);
+    const bool isEarly = scheduler.counters.Remove(CounterAccess::Word(*after.counter),
+                                                   kDeferredOwner | index, worker.index);
+    const bool isReached = !isEarly && deferred.hasRecord;
+    if (isReached) race::SawCount(*after.counter);
+    const bool isCleared = scheduler.timers.Clear(deferred.timer);
+    Reach(scheduler, &worker, deferred, 1u + (isEarly ? 1 : 0) + (isCleared ? 1 : 0));
+    return isReached || IsReached(*after.counter, after.value);
+}
+
+// The thread that sets kWithdrawn hands the tasks over. It refers to the object meanwhile.
+Deferred *ClaimTasks(Scheduler &scheduler, DeferredHandle handle) noexcept {
+    if (handle.run != scheduler.runNumber || !scheduler.deferred.Has(handle.index)) return nullptr;
+    Deferred &deferred = scheduler.deferred.At(handle.index);
+    uint64_t state = deferred.state.load(kRelaxed);  // relaxed: the CAS decides
+    const bool isIt = state >> Deferred::kGenerationShift == handle.generation &&
+                      Refer(deferred, state, Deferred::kWithdrawn);
+    return isIt ? &deferred : nullptr;
+}
+
+DeferredHandle ReferTo(Scheduler &scheduler, uint32_t index) noexcept {
+    Deferred &deferred = scheduler.deferred.At(index);
+    uint64_t state = deferred.state.load(kRelaxed);
+    if (!Refer(deferred, state, 0)) return {};
+    return {index, static_cast<uint32_t>(state >> Deferred::kGenerationShift), scheduler.runNumber};
+}
+
+uint32_t CountDeferred(Scheduler &scheduler, bool timed) noexcept {
+    uint32_t count = 0;
+    ForDeferred(scheduler, nullptr, [&](Deferred &deferred, const DeferredHandle &) {
+        if (timed || scheduler.timers.DeadlineOf(deferred.timer) == Timers::kNever)
+            count += deferred.count;
+    });
+    return count;
+}
+
+bool WithdrawTasks(Scheduler &scheduler, Worker *worker, DeferredHandle handle,
+                   bool replaces) noexcept {
+    Deferred *const deferred = ClaimTasks(scheduler, handle);
+    if (deferred != nullptr) DeliverClaimed(scheduler, worker, *deferred, replaces);
+    return deferred != nullptr;
+}
+
+void DeliverClaimed(Scheduler &scheduler, Worker *worker, Deferred &deferred,
+                    bool replaces) noexcept {
+    const ChunkList tasks = deferred.tasks;
+    const bool isCleared = scheduler.timers.Clear(deferred.timer);
+    Reach(scheduler, worker, deferred, isCleared ? 2 : 1);
+    for (Node *node = tasks.newest; replaces && node != nullptr; node = node->next) {
+        Chunk &chunk = *static_cast<Chunk *>(node);
+        for (uint32_t i = 0; i < chunk.end; ++i)
+            chunk.Tasks()[i] = {[](TaskScheduler *, void *) {}, nullptr};
+    }
+    Deliver(scheduler, worker, tasks);
+}
+
+void WithdrawBatchesOf(Scheduler &scheduler, Worker *worker, const Counter *group) noexcept {
+    for (uint32_t index = 0; scheduler.deferred.Has(index); ++index) {
+        Deferred &deferred = scheduler.deferred.At(index);
+        // acquire: pairs with the release in Begin, so the counter is that of this use or a later
+        // one. In the second case WithdrawTasks fails, because the number has changed.
+        const uint64_t state = deferred.state.load(kAcquire);
+        if ((state & Deferred::kLeft) != 0 && deferred.counter.load(kRelaxed) == group)
+            WithdrawTasks(scheduler, worker,
+                          {index, static_cast<uint32_t>(state >> Deferred::kGenerationShift),
+                           scheduler.runNumber},
+                          false);
+    }
 }
 
 }  // namespace weft::internal

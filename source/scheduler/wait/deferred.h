@@ -1,54 +1,88 @@
-// Submits tasks later: after a counter has come down to a value, or at a deadline. Until then they
-// hold no fiber.
-//
-// Such a task counts as submitted at once, so the run does not end before it. It lies in a block
-// like one that an external thread has posted. The thread that satisfies its condition posts the
-// block.
+// Submits tasks later: once counters have come down to a value, or at a deadline. Until then they
+// hold no fiber. They count as submitted at once, so the run does not end before them.
 #pragma once
 
 #include "scheduler/state/scheduler.h"
-#include "scheduler/submit/post.h"
+#include "scheduler/submit/deliver.h"
 #include "weft/deferred.h"
 
 namespace weft::internal {
 
-/// Submits the task once `after` was at or below `value`. `worker`: the caller's, or null. The
-/// arguments have been checked. Returns at once, unless there is no memory for another wait record:
-/// then the call waits itself (reported). A hook cannot wait, so it is refused. Returns false if
-/// the task was refused (reported).
-bool SubmitAfter(Scheduler &scheduler, Worker *worker, Counter &after, uint32_t value,
-                 const Task &task, CountedBy counted, const TaskOptions &options) noexcept;
+/// The tasks of one call. The arguments have been checked.
+struct LaterTasks {
+    const char *call;  // its name, for reports
+    uint32_t count;
+    const Task *tasks;
+    Counter *counter;
+    const TaskOptions &options;
+    DeferredHandle *handle = nullptr;  // stands for the tasks in WithdrawTasks
+    // The one task goes on for the calling task, which ends right after: it has its unit of the
+    // counter.
+    bool goesOn = false;
+    bool mustRun = false;  // StopFor does not withdraw it
 
-/// Submits `count` tasks, at least one, once each of `after` was at or below its value. `after` is
-/// only used during the call. Otherwise like SubmitAfter. `handle`, if given, stands for the batch
-/// in WithdrawBatch. This and what follows is in deferred_batch.cpp, but SubmitAt.
-bool SubmitBatchAfter(Scheduler &scheduler, Worker *worker, uint32_t afterCount,
-                      const CounterTarget *after, uint32_t count, const Task *tasks,
-                      Counter *counter, const TaskOptions &options, DeferredHandle *handle,
-                      Unit unit = Unit::New) noexcept;
+    bool IsKept() const noexcept { return goesOn || mustRun; }
+};
 
-/// Submits `count` tasks, at least one, at `deadline`. Returns false if they were refused
-/// (reported).
-bool SubmitBatchAt(Scheduler &scheduler, Worker *worker, uint64_t deadline, uint32_t count,
-                   const Task *tasks, Counter *counter, const TaskOptions &options,
-                   DeferredHandle *handle) noexcept;
+/// Returns false if tasks that wait for a time or a counter are withdrawn by now (StopFor). Reports
+/// it, unless a PeriodicTask asks, which then ends.
+bool MayDefer(Scheduler &scheduler, const TaskOptions &options, const char *call) noexcept;
 
-/// Withdraws the batch, unless it was handed over. Then its tasks count as finished soon. With
+/// Submits the tasks once each of `after` was at or below its value. `after` is only used during
+/// the call. Returns at once, unless there is no memory for another wait record: then the call
+/// waits itself (reported). A hook cannot wait, so it is refused. Returns false after a report.
+/// Then a task that was to go on has waited itself, if that was for want of memory. `worker`: the
+/// caller's, or null; it may be another one afterwards.
+bool SubmitAfter(Scheduler &scheduler, Worker *worker, uint32_t afterCount,
+                 const CounterTarget *after, const LaterTasks &tasks) noexcept;
+
+/// Submits the tasks at `deadline`. Returns false after a report.
+bool SubmitAt(Scheduler &scheduler, Worker *worker, uint64_t deadline,
+              const LaterTasks &tasks) noexcept;
+
+/// Submits the tasks once `after` was at or below its value, or at `deadline`, whichever comes
+/// first; at once if there is no memory for a wait record. Returns false after a report. Sets
+/// `index` before the tasks can begin. The owner then calls EndAfterOrAt once, which returns true
+/// if the counter was reached.
+bool SubmitAfterOrAt(Scheduler &scheduler, Worker &worker, const CounterTarget &after,
+                     uint64_t deadline, const LaterTasks &tasks, uint32_t &index) noexcept;
+bool EndAfterOrAt(Worker &worker, const CounterTarget &after, uint32_t index) noexcept;
+
+/// Withdraws the tasks, unless they were handed over. Then they count as finished soon. With
 /// `replaces` a function that does nothing takes the place of theirs; otherwise their group skips
 /// them. Returns false if it is too late.
-bool WithdrawBatch(Scheduler &scheduler, Worker *worker, DeferredHandle handle,
+bool WithdrawTasks(Scheduler &scheduler, Worker *worker, DeferredHandle handle,
                    bool replaces) noexcept;
 
-/// Replaces the tasks of a block, before it is handed over, by such that do nothing.
-void ReplaceTasks(TaskBlock &block) noexcept;
+/// WithdrawTasks in two steps, for callers that do something in between. ClaimTasks returns null if
+/// it is too late. Otherwise the tasks are the caller's, and so the group that counts them lives.
+Deferred *ClaimTasks(Scheduler &scheduler, DeferredHandle handle) noexcept;
+void DeliverClaimed(Scheduler &scheduler, Worker *worker, Deferred &deferred,
+                    bool replaces) noexcept;
 
-/// Withdraws all batches that this group counts. Takes time in proportion to the largest number of
-/// such batches in the run so far. A batch that is submitted at the same time withdraws itself, if
-/// this does not see it: see SubmitBatchAfter.
+/// Refers to the tasks of this index, so that their object stays. Returns an empty handle if no
+/// tasks wait there. Call Reach for it.
+DeferredHandle ReferTo(Scheduler &scheduler, uint32_t index) noexcept;
+
+/// Calls tell(deferred, handle) for all tasks that wait for counters or for a time. The object
+/// stays meanwhile.
+template <class Tell>
+void ForDeferred(Scheduler &scheduler, Worker *worker, Tell tell) noexcept {
+    for (uint32_t index = 0; scheduler.deferred.Has(index); ++index) {
+        const DeferredHandle handle = ReferTo(scheduler, index);
+        if (handle.IsEmpty()) continue;
+        Deferred &deferred = scheduler.deferred.At(index);
+        tell(deferred, handle);
+        Reach(scheduler, worker, deferred, 1);
+    }
+}
+
+/// Returns how many tasks wait for counters. `timed`: also those that wait for a time.
+uint32_t CountDeferred(Scheduler &scheduler, bool timed) noexcept;
+
+/// Withdraws all tasks that this group counts. Takes time in proportion to the largest number of
+/// deferred submissions in the run so far. One that is submitted at the same time withdraws itself,
+/// if this does not see it.
 void WithdrawBatchesOf(Scheduler &scheduler, Worker *worker, const Counter *group) noexcept;
-
-/// Submits the task at `deadline`. Returns false if it was refused (reported).
-bool SubmitAt(Scheduler &scheduler, Worker *worker, uint64_t deadline, const Task &task,
-              CountedBy counted, const TaskOptions &options) noexcept;
 
 }  // namespace weft::internal

@@ -1,137 +1,233 @@
-// Implements external.h. An external thread sleeps on the parker of a ThreadWaiter, whose wait
-// record lies on the counter.
+// Implements external.h. The thread sleeps on the parker of a ThreadWaiter, whose wait record lies
+// on the counter. A task of another scheduler leaves its fiber instead.
 #include "scheduler/wait/external.h"
 
 #include "platform/backoff.h"
-#include "platform/race_finder.h"
-#include "scheduler/state/counter_ops.h"
+#include "scheduler/diagnose/watch.h"
+#include "scheduler/run/ending.h"
+#include "scheduler/state/external_call.h"
 #include "scheduler/state/reporting.h"
-#include "scheduler/state/scheduler.h"
 #include "scheduler/state/trace.h"
-#include "scheduler/submit/notify.h"
+#include "scheduler/submit/finish.h"
 #include "scheduler/submit/wake.h"
+
+#include <algorithm>
 
 namespace weft::internal {
 
 namespace {
 
-// Sleeps until the record's waker calls Unpark, or until the deadline. Returns false after the
-// deadline if no waker had taken the record by then. Calls leave() before the sleep and comeBack()
-// after it; in between the thread is outside the gate.
-template <class Leave, class ComeBack>
-bool ParkOutside(Scheduler &scheduler, Counter &counter, uint32_t index, uint64_t deadline,
-                 Leave leave, ComeBack comeBack) noexcept {
-    env::Parker &parker = scheduler.threadWaiters.At(index).parker;
-    leave();
-    if (deadline == Timers::kNever) {
-        parker.Park();
-        comeBack();
-        return true;
-    }
-    const bool told = parker.ParkUntil(deadline);
-    comeBack();
-    if (told) return true;
-    uint32_t woken = 0;
-    const bool takenBack =
-        scheduler.counters.Remove(CounterAccess::Word(counter), kThreadOwner | index, woken);
-    WakeOwners(scheduler, nullptr, woken);
-    // A waker has taken the record and will call Unpark. The ThreadWaiter may be reused only after
-    // that.
-    if (!takenBack) parker.Park();
-    return !takenBack;
+// Parks an external thread. Returns false after the deadline.
+bool ParkOutside(EntryGate::Visit &visit, ThreadWaiter &waiter, uint64_t deadline) noexcept {
+    visit.GoOut();
+    const bool isTold = waiter.parker.ParkUntil(deadline);
+    visit.ComeBack();
+    return isTold;
 }
 
-// Sleeps until the counter was at or below `value`, or until the deadline. Returns false after the
-// deadline, or after a report.
-template <class Leave, class ComeBack>
-bool Block(Scheduler &scheduler, Counter &counter, uint32_t value, uint64_t deadline, Leave leave,
-           ComeBack comeBack) noexcept {
-    using Registration = CounterWaiting::Registration;
+// The same for a task of another scheduler, whose fiber is left. It comes back to its thread,
+// because the calls of a thread are nested (env::CallSlot). Its scheduler is not stalled meanwhile:
+// that is outside work there.
+bool SuspendOutside(EntryGate::Visit &visit, Worker &mine, Counter &told,
+                    uint64_t deadline) noexcept {
+    auto &outside = EntryGate::StateOf(*mine.scheduler->taskScheduler).outside;
+    outside.fetch_add(1, kRelaxed);  // both: see ExternalWork
+    ExternalCall *const call = static_cast<ExternalCall *>(env::CallSlot());
+    env::ExchangeCallSlot(call->Outer());
+    visit.GoOut();
+    const bool isTold = Wait(mine, {told, 0, deadline, ResumeOn::SameWorker});
+    visit.ComeBack();
+    env::ExchangeCallSlot(call);
+    outside.fetch_sub(1, kRelease);
+    return isTold;
+}
+
+// Parks a worker's thread. Meanwhile the worker counts as idle (diagnose/stall.cc).
+bool ParkWorker(Worker &worker, ThreadWaiter &waiter, uint64_t deadline) noexcept {
+    worker.rest.blockedOn.store(&waiter, kSeqCst);  // see diagnose/stall.cc
+    bool isTold;
+    uint64_t until;
+    do {
+        until = std::min(deadline, WatchForStall(*worker.scheduler));
+        isTold = waiter.parker.ParkUntil(until);
+    } while (!isTold && until != deadline);
+    worker.rest.blockedOn.store(nullptr, kRelaxed);
+    return isTold;
+}
+
+// Returns the worker if the caller is a task of another scheduler that may be suspended, else null.
+Worker *OtherWorker() noexcept {
+    Worker *const worker = CurrentWorker();
+    const bool may = worker != nullptr && !worker->inHook && worker->noSuspend == nullptr &&
+                     worker->scheduler->order == nullptr && *worker->home != nullptr;
+    return may ? worker : nullptr;
+}
+
+// There is no record for the thread. It looks again and again.
+bool Poll(EntryGate::Visit &visit, Scheduler &scheduler, const WaitFor &what) noexcept {
+    ReportOnce(scheduler, ReportCode::OutOfMemory,
+               "Let fewer threads wait at once, or attach them.",
+               "there is no wait record for another thread (4,096 at most); the thread polls");
+    visit.GoOut();
+    bool reached;
+    for (Backoff backoff; !(reached = IsReached(what.counter, what.value)); backoff.Next()) {
+        if (what.deadline != Timers::kNever && env::Now() >= what.deadline) break;
+    }
+    visit.ComeBack();
+    return reached;
+}
+
+enum class Ended : uint8_t { Reached, Failed, NoMemory };
+
+// Waits with a record of the thread. `worker`: the worker whose thread blocks; null for an external
+// thread. `task`: the waiting task of another scheduler, or null. park(waiter, deadline) returns
+// false at the deadline.
+template <class Park>
+Ended WaitOnThread(Scheduler &scheduler, Worker *worker, OtherTask *task, const WaitFor &what,
+                   Park park) noexcept {
+    using Registration = Counters::Registration;
     const uint32_t index = scheduler.threadWaiters.Take();
-    Registration result = Registration::NoRecord;
-    if (index != SegmentPool<ThreadWaiter>::kNone) {
-        // relaxed: for reports; in an event, the record has published it
-        scheduler.threadWaiters.At(index).waitsFor.store(&counter, kRelaxed);
-        result = scheduler.counters.RegisterOther(CounterAccess::Word(counter),
-                                                  kThreadOwner | index, value);
-    }
-    bool inTime = true;
-    switch (result) {
-        case Registration::Satisfied:
-            break;
-        case Registration::Waiting:
-            inTime = ParkOutside(scheduler, counter, index, deadline, leave, comeBack);
-            break;
-        case Registration::OtherScheduler:
-            ReportWrongScheduler(scheduler, "WaitForCounter", counter);
-            inTime = false;
-            break;
-        case Registration::NoRecord:  // no record, so no waker: the thread polls
-            ReportOnce(
-                scheduler, ReportCode::OutOfMemory,
-                "Let fewer threads wait at once, or attach them.",
-                "there is no wait record for another thread (4,096 at most); the thread polls");
-            leave();
-            for (Backoff backoff; !(inTime = IsSatisfied(counter, value)); backoff.Next()) {
-                if (deadline != Timers::kNever && env::Now() >= deadline) break;
-            }
-            comeBack();
-            break;
-    }
-    if (index != SegmentPool<ThreadWaiter>::kNone) {
-        // relaxed: for a report
-        scheduler.threadWaiters.At(index).waitsFor.store(nullptr, kRelaxed);
-        scheduler.threadWaiters.GiveBack(index);
-    }
-    return inTime;
+    if (index == SegmentPool<ThreadWaiter>::kNone) return Ended::NoMemory;
+    CounterStorage &counter = CounterAccess::Word(what.counter);
+    ThreadWaiter &waiter = scheduler.threadWaiters.At(index);
+    // relaxed, both: the record publishes them
+    waiter.waitsFor.store(worker == nullptr ? &what.counter : nullptr, kRelaxed);
+    waiter.isTold.store(false, kRelaxed);
+    waiter.target = what.value;
+    waiter.kind = what.kind;
+    waiter.deadline = what.deadline;
+    waiter.task = task;
+    const Registration result = scheduler.counters.RegisterOther(
+        counter, kThreadOwner | index, what.value,
+        worker != nullptr ? worker->current->level.priority : Priority::Normal, CacheOf(worker));
+    bool isReached = result == Registration::Satisfied;
+    if (result == Registration::Waiting)
+        isReached = park(waiter, what.deadline) ||
+                    // without its record: a waker has taken it, and will call Unpark
+                    (!scheduler.counters.Remove(counter, kThreadOwner | index, CacheOf(worker)) &&
+                     park(waiter, Timers::kNever));
+    waiter.waitsFor.store(nullptr, kRelaxed);
+    scheduler.threadWaiters.GiveBack(index);
+    if (isReached) race::SawCount(what.counter);
+    if (result == Registration::OtherScheduler)
+        ReportWrongScheduler(scheduler, "WaitForCounter", what.counter);
+    if (result == Registration::NoRecord) return Ended::NoMemory;
+    return isReached ? Ended::Reached : Ended::Failed;
+}
+
+// `mine`: of the task of another scheduler, or null.
+bool Block(EntryGate::Visit &visit, Scheduler &scheduler, const WaitFor &what,
+           Worker *mine = nullptr) noexcept {
+    OtherTask task{mine != nullptr ? mine->scheduler : nullptr};
+    const auto park = [&](ThreadWaiter &waiter, uint64_t deadline) {
+        return mine != nullptr ? SuspendOutside(visit, *mine, task.told, deadline)
+                               : ParkOutside(visit, waiter, deadline);
+    };
+    const Ended ended =
+        WaitOnThread(scheduler, nullptr, mine != nullptr ? &task : nullptr, what, park);
+    return ended != Ended::NoMemory ? ended == Ended::Reached : Poll(visit, scheduler, what);
 }
 
 }  // namespace
 
+// seq_cst: before the caller leaves the gate, see EntryGate::Close.
 void BecomeGuest(Scheduler &scheduler) noexcept {
-    RaiseCounter(scheduler, scheduler.guestsLeft, 1);
-    // before the caller leaves the gate, see EntryGate::Close
+    RaiseNow(scheduler, scheduler.guestsLeft, 1);
     scheduler.guests.fetch_add(1, kSeqCst);
 }
 
+// This write comes before the check for sleepers. A worker announces its sleep and then reads
+// `guests`. So either that worker reads the new value, or this thread wakes it.
 void CeaseGuest(Scheduler &scheduler) noexcept {
-    // This write comes before the check for sleepers. A worker announces its sleep and then reads
-    // `guests`. So either that worker reads the new value, or this thread wakes it.
-    scheduler.guests.fetch_sub(1, kSeqCst);                                 // [order]
-    if (scheduler.endWanted.load(kSeqCst)) WakeForAny(scheduler, nullptr);  // [re-check]
-    LowerCounter(scheduler, nullptr, scheduler.guestsLeft, 1);
+    scheduler.guests.fetch_sub(1, kSeqCst);                                            // [order]
+    if (scheduler.endWanted.load(kSeqCst)) WakeOne(scheduler, nullptr, kPlainLevels);  // [re-check]
+    Lower(scheduler, nullptr, scheduler.guestsLeft, 1);
 }
 
-bool WaitExternal(EntryGate::Visit &visit, Scheduler &scheduler, Counter &counter, uint32_t value,
-                  uint64_t deadline) noexcept {
-    const auto trace = [&](TraceKind kind) {
-        Emit(scheduler, nullptr, kind, [&](TraceEvent &event) {
-            event.count = value;
-            event.counter = &counter;
-        });
-    };
-    if (IsSatisfied(counter, value)) {
-        trace(TraceKind::Satisfied);
+bool BlockThread(Worker &worker, const WaitFor &what) noexcept {
+    Scheduler &scheduler = *worker.scheduler;
+    PrepareToBlock(worker);
+    if (IsReached(what.counter, what.value)) return true;
+    BeginWait(*worker.current, what);
+    Emit(scheduler, &worker, TraceKind::Wait, &what.counter, what.value);
+    const Ended ended = WaitOnThread(scheduler, &worker, nullptr, what,
+                                     [&](ThreadWaiter &waiter, uint64_t deadline) {
+                                         return ParkWorker(worker, waiter, deadline);
+                                     });
+    if (ended == Ended::NoMemory) OutOfMemory(scheduler, 0);
+    worker.current->wait.counter.store(nullptr, kRelaxed);
+    Emit(scheduler, &worker, TraceKind::Resume, &what.counter, what.value);
+    return ended == Ended::Reached;
+}
+
+bool WaitExternal(EntryGate::Visit &visit, Scheduler &scheduler, const WaitFor &what) noexcept {
+    if (IsReached(what.counter, what.value)) {
+        Emit(scheduler, nullptr, TraceKind::Satisfied, &what.counter, what.value);
         return true;
     }
-    trace(TraceKind::Wait);
     if (scheduler.workerCount == 0 && scheduler.attached.IsZero()) {
         ReportOnce(scheduler, ReportCode::NoWorkers,
                    "Attach a thread that runs the tasks, or give the scheduler workers.",
                    "a thread waits, but there are no workers and nobody is attached");
     }
+    Emit(scheduler, nullptr, TraceKind::Wait, &what.counter, what.value);
     BecomeGuest(scheduler);
-    const bool inTime = Block(
-        scheduler, counter, value, deadline, [&] { visit.GoOut(); }, [&] { visit.ComeBack(); });
-    if (inTime) race::SawCount(counter);
-    trace(TraceKind::Resume);
+    const bool isReached = Block(visit, scheduler, what, OtherWorker());
     CeaseGuest(scheduler);
-    return inTime;
+    Emit(scheduler, nullptr, TraceKind::Resume, &what.counter, what.value);
+    return isReached;
 }
 
+// The caller is Stop, which ends the run itself. So it need not be in the gate.
 void AwaitDetached(Scheduler &scheduler) noexcept {
-    Block(
-        scheduler, scheduler.attached, 0, Timers::kNever, [] {}, [] {});
+    EntryGate::Visit visit(*scheduler.taskScheduler);
+    visit.ComeBack();
+    Block(visit, scheduler, {scheduler.attached});
+    visit.GoOut();
+}
+
+// A thread pushes its request before it checks for a sleeper to answer it. A worker that becomes
+// idle checks the requests after it has finished what it ran.
+void WaitIdle(const WaitingCaller &caller) noexcept {
+    Scheduler &scheduler = caller.scheduler;
+    IdleRequest request;
+    request.isTask = caller.self != nullptr && !caller.self->IsHost();
+    scheduler.idleRequests.Push(&request);  // [order]
+    // A task wakes nobody: its own worker answers when it is idle.
+    if (caller.self == nullptr) WakeOne(scheduler, nullptr, kPlainLevels);  // [re-check]
+    // Without workers only an attached thread can become idle. It may be busy with the host's code,
+    // or no thread is attached. So this thread answers the request itself. The attached thread
+    // takes a place in the order of the idle state when it has finished something
+    // (AnswerBeforeHost, or its announcement). If that place comes before JoinOrder here, this
+    // thread sees what has finished. If it comes later, the attached thread sees the request.
+    if (caller.self == nullptr && scheduler.workerCount == 0) {
+        scheduler.idle.JoinOrder();
+        AnswerIdleRequests(scheduler, nullptr);
+    }
+    WaitFor what{request.counter};
+    what.kind = WaitKind::Idle;
+    caller.Wait(what);
+    race::SawAll(&scheduler);
+}
+
+void ExternalCall::Leave() noexcept {
+    if (running == nullptr) return;
+    BecomeGuest(*running);
+    visit.GoOut();
+}
+
+void ExternalCall::Return() noexcept {
+    if (running == nullptr) return;
+    visit.ComeBack();
+    CeaseGuest(*running);
+}
+
+void LeaveCalls(ExternalCall *innermost) noexcept {
+    for (ExternalCall *call = innermost; call != nullptr; call = call->Outer()) call->Leave();
+}
+
+void ReturnToCalls(ExternalCall *innermost) noexcept {
+    for (ExternalCall *call = innermost; call != nullptr; call = call->Outer()) call->Return();
 }
 
 }  // namespace weft::internal

@@ -1,25 +1,41 @@
-// External threads: how they wait, and how the end of a run waits for them.
+// Waits that block a thread: those of external threads, and those of workers with
+// Meanwhile::Nothing.
 //
-// The gate is in entry_gate.h. A guest is a thread that is attached, blocks in a wait, or is in
-// onReport. It is not inside the gate, but it keeps the run from ending.
+// An external thread is a guest while it waits: it is outside of the gate, and the run does not end
+// before it has come back.
 #pragma once
 
 #include "scheduler/state/entry_gate.h"
-#include "scheduler/state/scheduler.h"
+#include "scheduler/wait/wait.h"
 
 namespace weft::internal {
 
-/// Makes the calling thread a guest, or ends that. Call both from inside the gate.
 void BecomeGuest(Scheduler &scheduler) noexcept;
 void CeaseGuest(Scheduler &scheduler) noexcept;
 
-/// Blocks the calling thread until the counter was at or below `value`, or until the deadline.
-/// Returns false after the deadline, or after a report. Call it from inside the gate. It leaves the
-/// gate while it sleeps, and comes back.
-bool WaitExternal(EntryGate::Visit &visit, Scheduler &scheduler, Counter &counter, uint32_t value,
-                  uint64_t deadline = Timers::kNever) noexcept;
+/// Sleeps until the wait is over. Returns false after the deadline, or after a report. The caller
+/// is inside the gate. Uses only the counter, the value and the deadline of
+/// `what`.
+bool WaitExternal(EntryGate::Visit &visit, Scheduler &scheduler, const WaitFor &what) noexcept;
 
-/// Blocks until no thread is attached. For Stop, during which the memory stays.
+/// Sleeps until no thread is attached.
 void AwaitDetached(Scheduler &scheduler) noexcept;
+
+/// The caller of a wait: a task, or an external thread that is inside the gate.
+struct WaitingCaller {
+    Scheduler &scheduler;
+    Fiber *self;              // the task's, or null
+    EntryGate::Visit *visit;  // the thread's, or null
+
+    /// Returns the task's worker, which may be another one after a wait; or null.
+    Worker *TheWorker() const noexcept { return self != nullptr ? self->worker : nullptr; }
+    bool Wait(const WaitFor &what) const noexcept {
+        return self != nullptr ? internal::Wait(*self->worker, what)
+                               : WaitExternal(*visit, scheduler, what);
+    }
+};
+
+/// Waits until all other tasks have finished. Tasks that are in WaitIdle do not count.
+void WaitIdle(const WaitingCaller &caller) noexcept;
 
 }  // namespace weft::internal

@@ -1,73 +1,67 @@
-// Implements RunPinnedTasks. RunPinned suspends its caller as a Pump. The loops of the worker run
-// pinned work (FindPumped) and return to the caller.
-#include "scheduler/wait/pump.h"
+// TaskScheduler::RunPinnedTasks. The caller leaves its fiber for the pinned work. Whenever that
+// work is left, the caller comes next on this worker (Worker::comesNext).
+#include "scheduler/policy/places.h"
+#include "scheduler/run/ending.h"
+#include "scheduler/run/fiber_switch.h"
+#include "scheduler/run/run_work.h"
+#include "scheduler/submit/claim.h"
+#include "scheduler/submit/finish.h"
+#include "scheduler/submit/submit.h"
+#include "scheduler/wait/wait.h"
 
-#include "scheduler/find/claim.h"
-#include "scheduler/find/pinned.h"
-#include "scheduler/find/run_task.h"
-#include "scheduler/state/counter_ops.h"
-#include "scheduler/submit/pending.h"
-#include "scheduler/submit/post.h"
-#include "scheduler/wait/fiber_switch.h"
-#include "scheduler/wait/idle_requests.h"
+#include <utility>
 
 namespace weft::internal {
 
 namespace {
 
-// Claims a pinned task of any priority.
-Found AnyTask(Worker *worker, bool anyStack) noexcept {
-    Found found;
-    for (uint32_t i = 0; i < kPriorities && !found; ++i)
-        found = PinnedTask(worker, static_cast<Priority>(i), anyStack);
-    return found;
+Work AnyPinned(Worker &worker) noexcept {
+    for (uint32_t levels = worker.filter.pinned; levels != 0; levels &= levels - 1) {
+        if (const Work work = TakePinned(worker, Level::At(LowestBit(levels)))) return work;
+    }
+    return {};
 }
 
-// Runs the worker's claim on the caller's stack, on top of its frames.
-void RunHere(Fiber *self) noexcept {
-    const bool outer = self->runsTask;
-    const Awaits awaits(self, self->worker->claim.counter);
-    self->runsTask = true;
-    RunClaim(self);
-    FlushPending(self->worker);
-    self->runsTask = outer;
+// Without a free fiber a task runs on the caller's own stack. If it waits, the caller cannot go on.
+void RunOne(Fiber &self, const Work &work) noexcept {
+    Worker &worker = *self.worker;
+    Fiber *to = work.entry.TheKind() == Entry::Fiber ? &work.entry.TheFiber() : nullptr;
+    if (to == nullptr && (to = AcquireFiber(worker)) != nullptr) {
+        to->start = work;
+        to->begins = false;
+    }
+    // Makes tasks count as long, so that only one task of a chunk begins.
+    worker.fair.budget = worker.fair.period = 1;
+    if (to == nullptr) return RunOnTop(self, work);
+    Fiber *const outer = std::exchange(worker.comesNext, &self);
+    NoteFilter(worker);
+    race::LeavesThread(&worker);
+    SwitchTo(self, *to, Destination::None);
+    race::ComesToThread(&worker);
+    worker.comesNext = outer;
+    NoteFilter(worker);
 }
 
 }  // namespace
 
-// A task runs on the caller's own stack only if no small fiber is free. If that task waits, the
-// caller cannot continue.
-uint32_t RunPinned(Worker *worker, uint32_t max) noexcept {
-    Fiber *self = worker->current;
-    FlushPending(worker);
-    UnclaimRest(worker);
-    SortInbox(worker);
-    if (!HasPinned(worker)) return 0;
-    const uint32_t outerPin = self->pinnedTo;
-    // The pinned work may include the attached thread's own fiber, which then continues with the
-    // host's code. The thread must not detach before this is over. It has not detached yet, so the
-    // count is raised without a check (Bind).
-    const bool bind = outerPin == kAnyWorker && worker->scheduler->IsAttachedSlot(worker->index);
-    if (bind) RaiseCounter(*worker->scheduler, worker->bound, 1);
-    self->pinnedTo = worker->index;
-    worker->taskBeforeReady = false;  // a fiber that yielded earlier has had its turn
+// Work that is pinned during the call waits for the next call. So if a task yields, the caller goes
+// on. The work may include the attached thread's own fiber, which may call DetachThread. Bind keeps
+// the thread attached until the caller has continued.
+uint32_t RunPinned(Worker &worker, uint32_t max) noexcept {
+    Fiber &self = *worker.current;
+    const bool binds = self.pinnedTo == kAnyWorker;
+    if (binds) Bind(*worker.scheduler, &worker, worker, 1);
+    ReleaseClaims(worker);
+    Flush(worker);
+    TakeArrivals(worker);
     uint32_t ran = 0;
-    for (bool again = true; again;) {
-        Pump pump{self, max - ran, 0, worker->pump};
-        worker->pump = &pump;
-        SuspendTo(self, Destination::None);
-        ran += pump.ran;
-        again = false;
-        if (ran == max || worker->scheduler->pool.AnyFree(StackClass::Small)) continue;
-        SortInbox(worker);
-        again = static_cast<bool>(AnyTask(worker, self->IsThreadStack() || RunsOnLarge(worker)));
-        if (!again) continue;
-        RunHere(self);
-        ++ran;
+    for (; ran != max; ++ran) {
+        const Work work = AnyPinned(*self.worker);
+        if (!work) break;
+        RunOne(self, work);
     }
-    self->pinnedTo = outerPin;
-    if (bind) Unbind(*worker->scheduler, worker, *worker);
-    if (self->IsHost()) AnswerBeforeHost(worker);
+    if (binds) Unbind(*self.worker->scheduler, self.worker, *self.worker, 1);
+    if (self.IsThreadStack()) AnswerBeforeHost(*self.worker);
     return ran;
 }
 

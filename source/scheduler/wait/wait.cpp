@@ -1,253 +1,435 @@
-// Implements wait.h. A wait first tries to run tasks of its counter inline (run_inline.h), then
-// suspends the fiber (fiber_switch.h).
+// Implements wait.h.
 #include "scheduler/wait/wait.h"
 
-#include "platform/compiler.h"
-#include "scheduler/find/claim.h"
-#include "scheduler/find/own_tasks.h"
-#include "scheduler/find/pinned.h"
-#include "scheduler/find/run_task.h"
-#include "scheduler/state/counter_ops.h"
+#include "scheduler/diagnose/watch.h"
+#include "scheduler/policy/next_work.h"
+#include "scheduler/policy/ordered.h"
+#include "scheduler/policy/own_tasks.h"
+#include "scheduler/policy/places.h"
+#include "scheduler/run/ending.h"
+#include "scheduler/run/fiber_switch.h"
+#include "scheduler/run/rescue.h"
+#include "scheduler/run/run_work.h"
+#include "scheduler/state/group_of_tasks.h"
+#include "scheduler/state/reporting.h"
 #include "scheduler/state/trace.h"
-#include "scheduler/submit/notify.h"
-#include "scheduler/submit/pending.h"
-#include "scheduler/submit/post.h"
-#include "scheduler/submit/timing.h"
+#include "scheduler/submit/claim.h"
+#include "scheduler/submit/finish.h"
+#include "scheduler/submit/ready.h"
+#include "scheduler/submit/submit.h"
 #include "scheduler/submit/wake.h"
-#include "scheduler/wait/fiber_switch.h"
-#include "scheduler/wait/idle_requests.h"
-#include "scheduler/wait/run_inline.h"
-#include "scheduler/wait/sleep.h"
-#include "scheduler/wait/urgent.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace weft::internal {
 
 namespace {
 
-WEFT_FORCEINLINE void TraceWait(const Fiber *self, TraceKind kind, const Counter *counter,
-                                uint32_t value) noexcept {
-    Emit(*self->worker->scheduler, self->worker, kind, [=](TraceEvent &event) {
-        event.count = value;
-        event.task = self->taskName.load(kRelaxed);  // written by this thread
-        event.counter = counter;
-    });
-}
-
-// Notes for reports which counters the tasks lower that run on top of the fiber's outermost one.
-// `outside`: the innermost frame outside of this wait.
-WEFT_FORCEINLINE void NoteInlineCounters(Fiber *self, const WaitFrame *outside) noexcept {
-    for (std::atomic<const Counter *> &slot : self->inlineCounters) {
-        slot.store(outside != nullptr ? outside->counter : nullptr, kRelaxed);
-        if (WEFT_LIKELY(outside == nullptr)) return;
-        outside = outside->outer;
+// While it lives, the frame is the fiber's innermost one: a task of its counter may run inline.
+// The frame lies beside this object, and not in it: g++ would take it for a dangling pointer.
+class RunsInline {
+public:
+    RunsInline(Fiber &fiber, InlineFrame &frame, Counter *counter, const char *name) noexcept
+        : m_fiber(fiber), m_frame(frame) {
+        frame = {counter, fiber.name.load(kRelaxed), fiber.inlined};
+        fiber.inlined = &frame;
+        fiber.name.store(name, kRelaxed);
     }
-}
-
-// Sets what the fiber waits for, and traces the wait.
-WEFT_FORCEINLINE void BeginWait(Fiber *self, Counter &counter, uint32_t value,
-                                const WaitFrame *outside) noexcept {
-    self->isReady.store(false, kRelaxed);  // for reports
-    NoteInlineCounters(self, outside);
-    self->waitTarget.store(value, kRelaxed);
-    self->waitsFor.store(&counter, kRelaxed);  // read on this thread by RegisterWaiter
-    TraceWait(self, TraceKind::Wait, &counter, value);
-}
-
-WEFT_FORCEINLINE void EndWait(Fiber *self, Counter &counter, uint32_t value) noexcept {
-    self->waitsFor.store(nullptr, kRelaxed);  // for reports
-    TraceWait(self, TraceKind::Resume, &counter, value);
-}
-
-// Suspends the fiber until the wait is over. A wait for zero also ends if the fiber is handed a
-// task of its counter (rescue.h). Returns true in that case.
-bool SuspendOrTake(Fiber *self, Counter &counter, uint32_t value, TaskEntry &handed) noexcept {
-    const Scheduler &scheduler = *self->worker->scheduler;
-    const uint32_t fit =
-        value == 0 ? ClassesThatFit(self, scheduler, scheduler.options.smallStackBytes) : 0;
-    const bool takes = fit != 0;
-    if (takes) {
-        self->takes = static_cast<StackClass>(fit - 1);
-        self->handed = &handed;  // published with the counter's record; later with the fiber
+    ~RunsInline() {
+        m_fiber.name.store(m_frame.outerName, kRelaxed);
+        m_fiber.inlined = m_frame.outer;
     }
-    BeginWait(self, counter, value, self->waits->outer);
-    SuspendTo(self, Destination::ToWaiting);
-    const bool hasTaken = takes && self->handed == nullptr;
-    self->handed = nullptr;
-    self->carries = nullptr;
-    if (!hasTaken) race::SawCount(counter);
-    EndWait(self, counter, value);
-    if (WEFT_UNLIKELY(self->IsThreadStack())) AnswerBeforeHost(self->worker);
-    return hasTaken;
+    RunsInline(const RunsInline &) = delete;
+    RunsInline &operator=(const RunsInline &) = delete;
+
+private:
+    Fiber &m_fiber;
+    InlineFrame &m_frame;
+};
+
+// Returns true if work of the level must not run on top of this fiber. Low work of no group may be
+// limited to some groups. If it waited here, a fiber of higher priority could continue elsewhere.
+// relaxed: any of the values will do
+bool WouldLeaveGroups(const Fiber &self, Level level) noexcept {
+    return level.Bit() == Level(Priority::Low).Bit() && self.own != Priority::Low &&
+           self.worker->scheduler->lowGroups.load(kRelaxed) != 0;
 }
 
-// Suspends the fiber until the wait is over, and runs the tasks that it is handed meanwhile.
-WEFT_NOINLINE void Suspend(Fiber *self, Counter &counter, uint32_t value) noexcept {
-    const Level level = self->level;
-    for (TaskEntry handed; SuspendOrTake(self, counter, value, handed);) {
-        {
-            const Awaits awaits(self, handed.TheCounter());
-            // at the level that HandTo has set
-            ClaimEntry(self->worker, handed, self->level, self->worker->index);
-            RunClaim(self);
-            FlushPending(self->worker);
+WEFT_NOINLINE bool PopOfLevels(const Fiber &self, uint32_t levels, const Counter &counter,
+                               Entry &entry) noexcept {
+    const auto wants = [&](const Entry &next) { return next.TheCounter() == &counter; };
+    for (; levels != 0; levels &= levels - 1) {
+        const uint32_t level = LowestBit(levels);
+        if (!WouldLeaveGroups(self, Level::At(level)) &&
+            self.worker->queue[level].PopIf(entry, wants))
+            return true;
+    }
+    return false;
+}
+
+uint32_t LevelsOnTop(const Fiber &self) noexcept {
+    return LevelsOf(1u << self.level.slot) & self.worker->filter.runs;
+}
+
+// Takes the newest entry of an own deque if it belongs to the counter and to the waiter's group. If
+// a task of another group waited on top, it could continue in the waiter's group.
+WEFT_FORCEINLINE bool PopOf(const Fiber &self, const Counter &counter, Entry &entry) noexcept {
+    Worker &worker = *self.worker;
+    const auto wants = [&](const Entry &next) { return next.TheCounter() == &counter; };
+    const uint32_t ofGroup = LevelsOnTop(self);
+    const Level home = worker.filter.home;
+    if ((ofGroup & home.Bit()) != 0 && worker.queue[home.Index()].PopIf(entry, wants)) return true;
+    const uint32_t others = worker.holds & ofGroup & ~home.Bit();
+    if (WEFT_LIKELY(others == 0)) return false;
+    Entry other;  // so that `entry` stays in registers
+    if (!PopOfLevels(self, others, counter, other)) return false;
+    entry = other;
+    return true;
+}
+
+// Returns true if all tasks of the counter have finished here, and are only not counted off yet.
+bool HasRunAll(const Worker &worker, const Counter &counter) noexcept {
+    // relaxed: if others have finished some of them, the caller looks again
+    return worker.finished.counter == &counter &&
+           CounterWord{CounterAccess::Word(counter).load(kRelaxed)}.Count() ==
+               worker.finished.tasks;
+}
+
+// Returns true if a task of this level may run on top of the fiber: it has the same group, and no
+// wait of another fiber forbids the fiber's priority on this worker.
+bool MayRunOnTop(const Fiber &self, Level level) noexcept {
+    const Filter &filter = self.worker->filter;
+    if (WEFT_LIKELY(level == self.level && level == filter.home && !filter.isSpecial)) return true;
+    return level.slot == self.level.slot && (filter.runs & level.Bit()) != 0 &&
+           (filter.May(self.level) || self.IsThreadStack()) && !WouldLeaveGroups(self, level);
+}
+
+// Returns true if the waiter may run tasks of its counter inline. Not if a wait forbids work of the
+// waiter's level on this worker.
+bool MayRunInline(const Fiber &self, const WaitFor &what) noexcept {
+    return self.worker->filter.May(self.level) || self.IsThreadStack() ||
+           what.meanwhile == Meanwhile::OwnTasks;
+}
+
+// Runs tasks of the frame's counter on the waiter's stack, while they are the newest of the worker
+// and nothing else is due. Returns how many have finished that are not counted. kPrivate: nobody
+// else waits for the counter. Otherwise each task is counted at once: if the fiber is left
+// meanwhile, a waiter for a value above zero must not miss it. `pop`: takes such a task.
+template <bool kPrivate, class Pop>
+WEFT_FORCEINLINE uint32_t RunInline(Fiber &self, InlineFrame &frame, uint32_t most,
+                                    Pop pop) noexcept {
+    Counter &counter = *frame.counter;
+    uint32_t ran = 0;
+    while (ran != most && self.HasRoom()) {
+        Entry entry;
+        if (WEFT_UNLIKELY(Point(*self.worker))) {
+            Entry drawn;  // so that `entry` stays in registers
+            if (!IsOrdered(*self.worker->scheduler) ||
+                !DrawInline(*self.worker, counter, LevelsOnTop(self), drawn))
+                break;
+            entry = drawn;
+        } else if (!pop(entry)) {
+            break;
         }
-        self->level = level;
-        if (!IsSatisfied(counter, 0) && !RunInline(self, counter)) continue;
-        // The task may have been one that this worker may run, and the waiter none.
-        if (self->pinnedTo == kAnyWorker && !MayRun(*self->worker, level)) YieldFiber(self->worker);
-        return;
+        self.name.store(entry.What().name, kRelaxed);
+        if (entry.TheKind() == Entry::Chunk) {
+            RunChunk(self, entry.TheChunk());
+        } else {
+            RunTask(self, entry.TheTask(), GroupOf(entry));
+            if (kPrivate)
+                ++ran;
+            else
+                Ran(*self.worker, &counter, 1);
+        }
+        self.worker->figures.Count(&Figures::inlineRuns);
+        if (!kPrivate && HasRunAll(*self.worker, counter)) break;
+    }
+    return ran;
+}
+
+// The newest own tasks of the counter get the priority of a waiter for zero, which is higher. A
+// waiter for another value needs only some of them. They do not overtake own tasks that have this
+// priority anyway. `levels`: where they may lie.
+WEFT_NOINLINE void Lend(const Fiber &self, const Counter &counter, uint32_t levels) noexcept {
+    constexpr uint32_t kMost = 64;
+    Worker &worker = *self.worker;
+    const auto wants = [&](const Entry &next) { return next.TheCounter() == &counter; };
+    for (; levels != 0 && worker.queue[self.level.Index()].LooksEmpty(); levels &= levels - 1) {
+        const Level level = Level::At(LowestBit(levels));
+        if (WouldLeaveGroups(self, level)) continue;
+        Entry entries[kMost];
+        uint32_t count = 0;
+        while (count < kMost && worker.queue[level.Index()].PopIf(entries[count], wants)) ++count;
+        for (uint32_t i = count; i-- > 0;) {
+            if (entries[i].TheKind() == Entry::Chunk) entries[i].TheChunk().level = self.level;
+            Push(worker, self.level, entries[i]);
+        }
+        if (count != 0) Published(*worker.scheduler, &worker, self.level, count);
     }
 }
 
-// Waits on the calling fiber: runs tasks of the counter inline, then suspends the fiber if the wait
-// is not over.
-void HelpOrSuspend(Fiber *self, Counter &counter, uint32_t value) noexcept {
-    if (IsSatisfied(counter, value)) {
-        TraceWait(self, TraceKind::Satisfied, &counter, value);
-        return YieldToUrgent(self);
-    }
-    const Awaits awaits(self, &counter);
-    UnclaimRest(self->worker);
-    if (value == 0 && HoldsTasks(self->worker)) {
-        if (RunInline(self, counter)) return;
-        // Tasks on other workers may have finished after this worker ran out of tasks.
-        if (IsSatisfied(counter, 0)) return YieldToUrgent(self);
-    }
-    Suspend(self, counter, value);
+void EmitWait(const Fiber &self, TraceKind kind, const WaitFor &what) noexcept {
+    EmitNow(*self.worker->scheduler, self.worker, kind, &what.counter, what.value, kAnyWorker);
 }
 
-// Sets mayBegin and `restricted` from the waits on this worker. If there are several, the strictest
-// one decides.
-void SetRestricted(Worker *worker) noexcept {
-    const uint32_t *waits = worker->restricting;
-    worker->mayBegin = waits[static_cast<uint32_t>(Meanwhile::OwnTasks)] != 0         ? 0
-                       : waits[static_cast<uint32_t>(Meanwhile::HighOnly)] != 0       ? 1
-                       : waits[static_cast<uint32_t>(Meanwhile::NormalOrHigher)] != 0 ? 2
-                                                                                      : kPriorities;
-    worker->restricted.store(
-        IsRestricted(worker) || waits[static_cast<uint32_t>(Meanwhile::Nothing)] != 0, kRelaxed);
+// For reports, see FiberWait::inlined.
+void ShowInlined(Fiber &self) noexcept {
+    const InlineFrame *frame = self.inlined;
+    for (std::atomic<const Counter *> &shown : self.wait.inlined) {
+        shown.store(frame != nullptr ? frame->counter : nullptr, kRelaxed);
+        if (frame == nullptr) return;
+        frame = frame->outer;
+    }
+}
+
+// Leaves the fiber until the wait is over, and runs tasks that it is given meanwhile.
+bool SuspendUntil(Fiber &self, const WaitFor &what) noexcept {
+    FiberWait &wait = self.wait;
+    const bool isTraced = IsTraced(*self.worker->scheduler);
+    for (;;) {
+        BeginWait(self, what);
+        wait.timedOut = false;
+        wait.hasRoom = self.HasRoom();
+        if (isTraced) EmitWait(self, TraceKind::Wait, what);
+        Suspend(self, Destination::ToWaiting);
+        if (isTraced) EmitWait(self, TraceKind::Resume, what);
+        if (!self.start) break;
+        wait.counter.store(nullptr, kRelaxed);
+        const Work work = std::exchange(self.start, {});
+        if (self.HasRoom())
+            RunOnTop(self, work);
+        else
+            PutBehind(*self.worker, work);
+        if (!IsReached(what.counter, what.value)) continue;
+        // this worker may run what has run on top, but perhaps not the waiter
+        if (!self.worker->filter.May(self.level) && self.pinnedTo == kAnyWorker)
+            Suspend(self, Destination::ToReady);
+        return true;
+    }
+    if (!wait.timedOut) race::SawCount(what.counter);
+    wait.deadline.store(Timers::kNever, kRelaxed);
+    if (WEFT_UNLIKELY(self.IsThreadStack())) AnswerBeforeHost(*self.worker);
+    if (what.deadline == Timers::kNever) return true;
+    self.worker->scheduler->timers.Clear(wait.timer);
+    return !wait.timedOut || IsReached(what.counter, what.value);
+}
+
+bool WaitHere(Fiber &self, const WaitFor &what) noexcept {
+    env::PrefetchForWrite(&CounterAccess::Word(what.counter));  // RegisterWaiter writes it
+    const uint32_t below = self.worker->holds & LevelsOnTop(self) & -(self.level.Bit() << 1);
+    if (WEFT_UNLIKELY(below != 0) && what.value == 0) Lend(self, what.counter, below);
+    // A task that waits on this stack would keep a timed wait beyond its deadline.
+    if (!race::kFinder && what.value == 0 && what.deadline == Timers::kNever &&
+        MayRunInline(self, what)) {
+        InlineFrame frame;
+        const RunsInline runs(self, frame, &what.counter, self.name.load(kRelaxed));
+        RunInline<false>(self, frame, ~0u,
+                         [&](Entry &entry) { return PopOf(self, what.counter, entry); });
+    }
+    Flush(*self.worker, true);
+    if (IsReached(what.counter, what.value)) {
+        if (IsTraced(*self.worker->scheduler)) EmitWait(self, TraceKind::Satisfied, what);
+        PassPoint(self);
+        return true;
+    }
+    if (what.deadline != Timers::kNever && TimeOf(*self.worker->scheduler) >= what.deadline) {
+        PassPoint(self);
+        return IsReached(what.counter, what.value);
+    }
+    return SuspendUntil(self, what);
+}
+
+bool WaitForOwn(Fiber &self, const WaitFor &what) noexcept {
+    const InOwnScope scope(self, what.counter);
+    NoteFilter(*self.worker);
+    return WaitHere(self, what);
+}
+
+// Limits what the worker begins while a task on it waits.
+class Limited {
+public:
+    Limited(Worker &worker, Meanwhile meanwhile) noexcept
+        : m_worker(worker), m_limit(LimitOf(meanwhile)) {
+        if (m_limit == kPriorities) return;
+        const uint32_t before = worker.filter.may;
+        ++worker.filter.limits[m_limit];
+        NoteFilter(worker);
+        PassOn(worker, before);
+    }
+    ~Limited() {
+        if (m_limit == kPriorities) return;
+        --m_worker.filter.limits[m_limit];
+        NoteFilter(m_worker);
+    }
+    Limited(const Limited &) = delete;
+    Limited &operator=(const Limited &) = delete;
+
+private:
+    // The priorities below the limit may run.
+    static uint32_t LimitOf(Meanwhile meanwhile) noexcept {
+        switch (meanwhile) {
+            case Meanwhile::AnyTask:
+                return kPriorities;
+            case Meanwhile::NormalOrHigher:
+                return 2;
+            case Meanwhile::HighOnly:
+                return 1;
+            default:
+                return 0;
+        }
+    }
+
+    Worker &m_worker;
+    const uint32_t m_limit;
+};
+
+// With SchedulerOptions::migrateAfterWait: the task continues on another worker, unless it is bound
+// to this one. It tries for ten milliseconds, because others may be busy or may not run it. It asks
+// for no fair pick, as a yield does: that could begin more tasks, which hold more fibers.
+WEFT_NOINLINE void Migrate(Fiber &self, const Worker &before) noexcept {
+    constexpr uint32_t kMostPauses = 1024;  // so that a trace does not fill up with yields
+    Scheduler &scheduler = *before.scheduler;
+    const uint64_t end = env::Now() + 10'000'000;
+    const auto mayMove = [&] {
+        return self.worker == &before && self.pinnedTo == kAnyWorker &&
+               before.comesNext == nullptr &&
+               scheduler.workerCount + scheduler.attached.Value() >= 2;
+    };
+    for (uint32_t pauses = 1; mayMove() && env::Now() < end;
+         pauses = std::min(2 * pauses, kMostPauses)) {
+        for (uint32_t i = 1; i < pauses; ++i) env::Pause();
+        Emit(scheduler, self.worker, TraceKind::Yield);
+        Suspend(self, Destination::ToBack);
+    }
 }
 
 }  // namespace
 
-StaysHere::StaysHere(Fiber *self) noexcept {
-    if (self->pinnedTo != kAnyWorker) return;
-    m_self = self;
-    Worker *worker = self->worker;
-    if (worker->scheduler->IsAttachedSlot(worker->index))
-        RaiseCounter(*worker->scheduler, worker->bound, 1);
-    self->pinnedTo = worker->index;
-    race::ComesToThread(worker);
+void BeginWait(Fiber &self, const WaitFor &what) noexcept {
+    FiberWait &wait = self.wait;
+    wait.counter.store(&what.counter, kRelaxed);
+    wait.target.store(what.value, kRelaxed);
+    wait.deadline.store(what.deadline, kRelaxed);
+    wait.kind.store(what.kind, kRelaxed);
+    ShowInlined(self);
 }
 
-StaysHere::~StaysHere() {
-    if (m_self == nullptr) return;
-    m_self->pinnedTo = kAnyWorker;
-    Worker *worker = m_self->worker;
-    if (worker->scheduler->IsAttachedSlot(worker->index))
-        Unbind(*worker->scheduler, worker, *worker);
+bool LeaveAtPoint(Fiber &self, bool calls) noexcept {
+    const bool isLeft = calls && (!IsOrdered(*self.worker->scheduler) || DrawPoint(*self.worker));
+    if (isLeft) Suspend(self, Destination::ToReady);
+    if (self.IsThreadStack()) AnswerBeforeHost(*self.worker);
+    return isLeft;
 }
 
-// Several fibers of one worker may be restricted at the same time.
-Restricted::Restricted(Fiber *self, Meanwhile meanwhile, const Counter *counter) noexcept
-    : m_staysHere(self),
-      m_worker(self->worker),
-      m_meanwhile(meanwhile),
-      m_own{self, counter, self->waits, m_worker->pump, m_worker->own} {
-    if (meanwhile == Meanwhile::OwnTasks) BeginOwn(m_worker, &m_own);
-    ++m_worker->restricting[static_cast<uint32_t>(meanwhile)];
-    SetRestricted(m_worker);
-}
-
-Restricted::~Restricted() {
-    --m_worker->restricting[static_cast<uint32_t>(m_meanwhile)];
-    OwnWait **link = &m_worker->own;
-    while (*link != nullptr && *link != &m_own) link = &(*link)->outer;
-    if (*link != nullptr) *link = m_own.outer;
-    const OwnWait *const own = m_worker->own;
-    m_worker->awaits.store(own != nullptr ? own->counter : nullptr, kRelaxed);  // a hint
-    SetRestricted(m_worker);
-}
-
-void LeaveWorker(Fiber *self, const Worker *before) noexcept {
-    constexpr uint64_t kMaxNs = 10'000'000;
-    constexpr uint32_t kMaxPauses = 1024;  // so that a trace does not fill up with yields
-    Scheduler &scheduler = *before->scheduler;
-    const bool mayMove = self->pinnedTo == kAnyWorker && !self->IsThreadStack() &&
-                         self->worker->pump == nullptr &&
-                         scheduler.workerCount + scheduler.attached.Value() >= 2;
-    const uint64_t end = env::Now() + kMaxNs;
-    for (uint32_t pauses = 1; mayMove && self->worker == before && env::Now() < end;) {
-        for (uint32_t i = 1; i < pauses; ++i) env::Pause();
-        pauses = std::min(2 * pauses, kMaxPauses);
-        WakeForAny(scheduler, self->worker);
-        YieldFiber(self->worker);
+void RunOnTop(Fiber &self, const Work &work) noexcept {
+    InlineFrame frame;
+    const RunsInline runs(self, frame, work.entry.TheCounter(), work.entry.What().name);
+    const uint32_t pinnedTo = self.pinnedTo;
+    const Priority own = self.own;
+    const Level level = self.level;
+    if (work.isPinned) {
+        self.pinnedTo = self.worker->index;
+        race::ComesToThread(self.worker);
     }
-}
-
-void Wait(Worker *worker, Counter &counter, uint32_t value, ResumeOn resume) noexcept {
-    FlushPending(worker);
-    Fiber *self = worker->current;
-    if (WEFT_LIKELY(resume == ResumeOn::AnyWorker)) {
-        if (WEFT_LIKELY(!worker->scheduler->options.migrateAfterWait))
-            return HelpOrSuspend(self, counter, value);
-        HelpOrSuspend(self, counter, value);
-        return LeaveWorker(self, worker);
+    if (WouldLeaveGroups(self, work.level)) {
+        self.own = Priority::Low;
+        self.level = work.level;
     }
-    const StaysHere staysHere(self);
-    HelpOrSuspend(self, counter, value);
+    RunEntry(self, work.entry);
+    if (work.isPinned) race::LeavesThread(self.worker);
+    Flush(*self.worker);
+    self.pinnedTo = pinnedTo;
+    self.own = own;
+    self.level = level;
+    if (work.isPinned) Unbind(*self.worker->scheduler, self.worker, *self.worker, 1);
 }
 
-// The fiber is on the counter's list while it still runs. That is safe, because it is pinned.
-void Block(Fiber *self, Counter &counter, uint32_t value) noexcept {
-    if (IsSatisfied(counter, value)) return TraceWait(self, TraceKind::Satisfied, &counter, value);
-    Worker *worker = self->worker;
-    UnclaimRest(worker);
-    StopLending(worker);
-    BeginWait(self, counter, value, self->waits);
-    RegisterWaiter(worker, self);
-    for (; !TakePinnedFiber(worker, self); TellDueNow(worker)) Sleep(worker, WorkerMode::Nothing);
-    race::SawCount(counter);
-    EndWait(self, counter, value);
+void PrepareToBlock(Worker &worker) noexcept {
+    ReleaseClaims(worker);
+    Flush(worker);
+    if (worker.handOver.isQuiet) EndQuiet(worker);
 }
 
-void WaitMeanwhile(Worker *worker, Counter &counter, uint32_t value, Meanwhile meanwhile) noexcept {
-    if (meanwhile == Meanwhile::AnyTask) return Wait(worker, counter, value, ResumeOn::AnyWorker);
-    FlushPending(worker);
-    Fiber *self = worker->current;
-    const Restricted restricted(self, meanwhile, &counter);
-    meanwhile == Meanwhile::Nothing ? Block(self, counter, value)
-                                    : HelpOrSuspend(self, counter, value);
+static WEFT_NOINLINE bool WaitSpecially(Worker &worker, const WaitFor &what) noexcept {
+    Fiber &self = *worker.current;
+    // Does not block a thread that runs several workers (RunAbsentWorkers), or the only thread of a
+    // run with an order, where PassTime lets deadlines fall due.
+    if (WEFT_UNLIKELY(what.meanwhile == Meanwhile::Nothing) && !worker.leaves &&
+        worker.scheduler->order == nullptr)
+        return BlockThread(worker, what);
+    if (what.meanwhile == Meanwhile::AnyTask && what.resume == ResumeOn::AnyWorker) {
+        const bool isReached = WaitHere(self, what);
+        Migrate(self, worker);
+        return isReached;
+    }
+    const uint32_t pinnedTo = std::exchange(self.pinnedTo, worker.index);
+    if (pinnedTo == kAnyWorker) race::ComesToThread(&worker);
+    if (pinnedTo == kAnyWorker) Bind(*worker.scheduler, &worker, worker, 1);
+    bool reached;
+    {
+        const Limited limited(worker, what.meanwhile);
+        reached =
+            what.meanwhile == Meanwhile::OwnTasks ? WaitForOwn(self, what) : WaitHere(self, what);
+    }
+    self.pinnedTo = pinnedTo;
+    if (pinnedTo == kAnyWorker) Unbind(*worker.scheduler, &worker, worker, 1);
+    return reached;
 }
 
-void YieldFiber(Worker *worker) noexcept {
-    Fiber *self = worker->current;
-    FlushPending(worker);
-    UnclaimRest(worker);
-    worker->taskBeforeReady = true;
-    worker->yielded = self->level.ThePriority();
-    Emit(*worker->scheduler, worker, TraceKind::Yield,
-         [&](TraceEvent &event) { event.task = self->taskName.load(kRelaxed); });
-    SuspendTo(self, Destination::ToReady);
-    if (WEFT_UNLIKELY(self->IsThreadStack())) AnswerBeforeHost(worker);
+bool Wait(Worker &worker, const WaitFor &what) noexcept {
+    const bool isUsual = what.meanwhile == Meanwhile::AnyTask &&
+                         what.resume == ResumeOn::AnyWorker && (worker.submitBits & kMigrates) == 0;
+    return WEFT_LIKELY(isUsual) ? WaitHere(*worker.current, what) : WaitSpecially(worker, what);
 }
 
-void SleepUntil(Worker *worker, uint64_t deadline) noexcept {
-    FlushPending(worker);
-    Counter done(1);
-    Timer timer;
-    const auto isDue = [](void *context, void *owner) {
-        const ExpiryContext &by = *static_cast<ExpiryContext *>(context);
-        LowerCounter(by.scheduler, by.worker, *static_cast<Counter *>(owner), 1);
-    };
-    if (TimeOf(*worker->scheduler) >= deadline) return YieldToUrgent(worker->current);
-    SetTimer(*worker->scheduler, worker, timer, deadline, {isDue, &done, TimerKind::Sleep});
-    Fiber *self = worker->current;
-    self->waitKind.store(WaitKind::Time, kRelaxed);  // for reports
-    Wait(worker, done, 0, ResumeOn::AnyWorker);
-    self->waitKind.store(WaitKind::Counter, kRelaxed);
+void SubmitAndWait(Worker &worker, uint32_t count, const Task *tasks,
+                   const TaskOptions &options) noexcept {
+    Fiber &self = *worker.current;
+    Scheduler &scheduler = *worker.scheduler;
+    Flush(worker);
+    Counter counter;
+    const Level level = LevelOf(scheduler, &worker, options);
+    if (race::kFinder || options.worker != kAnyWorker || !MayRunOnTop(self, level) ||
+        !self.HasRoom() || worker.submitBits != 0) {
+        if (Submit(scheduler, &worker, count, tasks, &counter, options)) Wait(worker, {counter});
+        return;
+    }
+    const TasksOf of = TasksWith(&worker, &counter, options);
+    scheduler.counters.Begin(CounterAccess::Word(counter), count);
+    AddTo(worker.submitted, count, kRelaxed);
+    if (count == 2)
+        PushEntry(worker, level, Entry::Of(tasks[1], of));
+    else if (count > 2)
+        Enqueue(scheduler, &worker, count - 1, tasks + 1, of, level, kAnyWorker);
+    uint32_t ran = 1;
+    {
+        InlineFrame frame;
+        const RunsInline runs(self, frame, &counter, options.name);
+        RunTask(self, tasks[0], nullptr);
+        self.worker->figures.Count(&Figures::inlineRuns);
+        ran += RunInline<true>(self, frame, count - 1, [&](Entry &entry) {
+            return self.worker->queue[level.Index()].PopIf(
+                entry, [&](const Entry &next) { return next.TheCounter() == &counter; });
+        });
+    }
+    Worker &now = *self.worker;
+    if (WEFT_LIKELY(ran == count) && IsReached(counter, count)) {
+        AddTo(now.ended, count, kRelease);
+        PassPoint(self);
+        return;
+    }
+    Ran(now, &counter, ran);
+    Flush(now);
+    if (!IsReached(counter, 0)) SuspendUntil(self, {counter});
+}
+
+void YieldFiber(Worker &worker) noexcept {
+    Fiber &self = *worker.current;
+    OweFairPick(worker);
+    Emit(*worker.scheduler, &worker, TraceKind::Yield);
+    Suspend(self, Destination::ToBack);
+    if (WEFT_UNLIKELY(self.IsThreadStack())) AnswerBeforeHost(*self.worker);
 }
 
 }  // namespace weft::internal

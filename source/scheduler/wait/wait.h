@@ -1,63 +1,68 @@
-// Waits of a task: for a counter, with each kind of Meanwhile, or until a deadline. Also yields.
+// Waits of tasks. A wait for zero without a deadline first runs tasks of its counter inline. Then
+// the fiber is left.
 #pragma once
 
 #include "platform/race_finder.h"
+#include "scheduler/policy/next_work.h"
 #include "scheduler/state/scheduler.h"
 
 namespace weft::internal {
 
-/// Blocks the calling fiber until `counter <= value`. The caller is a task on `worker`.
-void Wait(Worker *worker, Counter &counter, uint32_t value, ResumeOn resume) noexcept;
+/// Returns true if `counter <= value`. acquire: then the caller sees everything that the counted
+/// tasks wrote.
+inline bool IsReached(const Counter &counter, uint32_t value) noexcept {
+    const bool isReached =
+        CounterWord{CounterAccess::Word(counter).load(kAcquire)}.Count() <= value;
+    if (isReached) race::SawCount(counter);
+    return isReached;
+}
 
-/// Call at the end of a wait that began on `before`, with SchedulerOptions::migrateAfterWait: moves
-/// the calling task to another worker, if it is still there. Yields until another worker has stolen
-/// its fiber, but at most for ten milliseconds: the others may be busy, or may not run tasks of
-/// this priority. Does nothing if the task is pinned or runs on a thread's own stack, and if no
-/// other thread runs tasks.
-void LeaveWorker(Fiber *self, const Worker *before) noexcept;
-
-/// Like Wait, but `meanwhile` restricts what the worker runs until the wait ends. Unless it is
-/// AnyTask, the fiber continues on this worker.
-void WaitMeanwhile(Worker *worker, Counter &counter, uint32_t value, Meanwhile meanwhile) noexcept;
-
-/// Puts the thread to sleep until `counter <= value`. It runs no task. Call it only while the fiber
-/// is Restricted to Meanwhile::Nothing.
-void Block(Fiber *self, Counter &counter, uint32_t value) noexcept;
-
-/// While this object lives, the fiber is pinned to its worker, and so are the tasks that run on top
-/// of it. If the worker is an attached thread, DetachThread waits until the object is destroyed.
-class StaysHere {
-public:
-    explicit StaysHere(Fiber *self) noexcept;
-    ~StaysHere();
-    StaysHere(const StaysHere &) = delete;
-    StaysHere &operator=(const StaysHere &) = delete;
-
-private:
-    Fiber *m_self = nullptr;  // null: it was pinned already
+/// What a wait waits for, and how.
+struct WaitFor {
+    Counter &counter;
+    uint32_t value = 0;
+    uint64_t deadline = Timers::kNever;
+    ResumeOn resume = ResumeOn::AnyWorker;
+    Meanwhile meanwhile = Meanwhile::AnyTask;
+    WaitKind kind = WaitKind::Counter;
 };
 
-/// While this object lives, the fiber's worker runs only what `meanwhile` allows, and the fiber is
-/// pinned to this worker. Not for AnyTask. `counter`: the counter that the fiber waits for, or null
-/// if it waits for several.
-class Restricted {
-public:
-    Restricted(Fiber *self, Meanwhile meanwhile, const Counter *counter) noexcept;
-    ~Restricted();
-    Restricted(const Restricted &) = delete;
-    Restricted &operator=(const Restricted &) = delete;
+/// Waits on the calling task's fiber. Returns false at the deadline.
+bool Wait(Worker &worker, const WaitFor &what) noexcept;
+/// Blocks the worker's thread until the wait is over (Meanwhile::Nothing). Others take what lies in
+/// its deques (wait/external.cc).
+bool BlockThread(Worker &worker, const WaitFor &what) noexcept;
 
-private:
-    const StaysHere m_staysHere;
-    Worker *const m_worker;
-    const Meanwhile m_meanwhile;
-    OwnWait m_own;
-};
+/// From here on the fiber counts as waiting, until its FiberWait::counter is null.
+void BeginWait(Fiber &fiber, const WaitFor &what) noexcept;
 
-/// Makes the calling fiber ready, behind other ready fibers, and lets other work run.
-void YieldFiber(Worker *worker) noexcept;
+/// Submits tasks and waits for them. If this call has run each of them inline, one by one, it never
+/// lowers their counter, which is its own.
+void SubmitAndWait(Worker &worker, uint32_t count, const Task *tasks,
+                   const TaskOptions &options) noexcept;
 
-/// Blocks the calling fiber until the deadline.
-void SleepUntil(Worker *worker, uint64_t deadline) noexcept;
+/// The worker's thread may block now: others can take what it has not begun, and what has finished
+/// here is counted.
+void PrepareToBlock(Worker &worker) noexcept;
+
+/// Runs work on top of the frames of the calling fiber. Pinned work keeps the fiber on its worker
+/// meanwhile.
+void RunOnTop(Fiber &self, const Work &work) noexcept;
+
+/// The slow path of PassPoint. `calls`: the worker should look for other work.
+bool LeaveAtPoint(Fiber &self, bool calls) noexcept;
+/// A scheduling point of a task that could go on: also of a wait that is over already. Returns true
+/// if other work went first.
+WEFT_FORCEINLINE bool PassPoint(Fiber &self) noexcept {
+    const bool calls = Point(*self.worker);
+    return WEFT_UNLIKELY(calls || self.IsThreadStack()) && LeaveAtPoint(self, calls);
+}
+
+/// Runs up to `max` pieces of work that is pinned to the calling thread, and returns how many it
+/// ran (wait/pump.cc).
+uint32_t RunPinned(Worker &worker, uint32_t max) noexcept;
+
+/// Lets other work run before the task goes on.
+void YieldFiber(Worker &worker) noexcept;
 
 }  // namespace weft::internal

@@ -1,0 +1,182 @@
+// Work in the forms in which it moves: entries of deques, chunks of tasks, nodes of lists.
+#pragma once
+
+#include "platform/compiler.h"
+#include "platform/env.h"
+#include "scheduler/state/level.h"
+#include "weft/counter.h"
+#include "weft/task.h"
+
+#include <cstdint>
+
+namespace weft::internal {
+
+class Fiber;
+
+/// Base of what lists across threads are made of: chunks, ready fibers, and the signals of workers
+/// (groups.h).
+struct Node {
+    enum class Kind : uint8_t { Chunk, Fiber, Signal };
+    Node(Kind nodeKind) noexcept : kind(nodeKind) {}
+    Node *next = nullptr;
+    Kind kind;
+    Level level;
+};
+
+/// What counts tasks, and the name that they have in reports. Both may be null.
+struct TasksOf {
+    Counter *counter = nullptr;
+    const char *name = nullptr;
+    bool isGroup = false;  // the counter is a TaskGroup
+    uint16_t scope = 0;    // of a wait with OwnTasks, see policy/own_tasks.h
+};
+
+/// The numbers of the tasks of a chunk, if they are traced (state/trace.h).
+struct TaskNumbers {
+    uint32_t first = 0;  // the lower half of the number of task 0; the others follow
+    bool areTraced = false;
+};
+
+/// One or more tasks of one submission, queued as one item. One thread at a time owns a
+/// chunk. The tasks lie right behind this object.
+struct Chunk : Node {
+    Chunk() noexcept : Node(Kind::Chunk), isPinned(false), isOld(false) {}
+    Task *Tasks() noexcept { return reinterpret_cast<Task *>(this + 1); }
+    uint32_t Left() const noexcept { return end - begin; }
+
+    bool isPinned : 1;           // only one worker may run it
+    bool isOld : 1;              // a fair pick has taken it
+    uint8_t begin = 0, end = 0;  // the tasks that have not begun
+    uint8_t settled = 0;         // the tasks before it are counted as finished (submit/claim.h)
+    uint32_t index = 0;          // in its pool
+    // Only if the tasks are traced.
+    TaskNumbers numbers;
+    uint32_t stolenFrom = kAnyWorker;
+    TasksOf of;
+    Chunk *outer = nullptr;  // in a claim: the chunk that its worker runs further out
+};
+
+/// A chunk and the room for its tasks. There are three sizes: most submissions from outside have
+/// one task, and large submissions consist of large chunks.
+template <uint32_t kTasks>
+struct alignas(64) ChunkOf : Chunk {
+    Task room[kTasks];
+};
+inline constexpr uint32_t kChunkTasks = 60;
+inline constexpr uint32_t kLargeChunkTasks = 252;
+static_assert(sizeof(void *) != 8 || (sizeof(ChunkOf<kChunkTasks>) == 1024 &&
+                                      sizeof(ChunkOf<kLargeChunkTasks>) == 4096),
+              "powers of two");
+
+/// An entry of a deque: a task, a chunk or a ready fiber.
+class Entry {
+public:
+    enum Kind : uint64_t { Task = 1, Chunk = 2, Fiber = 3 };
+
+    static Entry Of(const weft::Task &task, const TasksOf &of) noexcept {
+        return Entry(reinterpret_cast<uint64_t>(task.function),
+                     reinterpret_cast<uint64_t>(task.arg), of, Task);
+    }
+    static Entry Of(internal::Chunk &chunk) noexcept {
+        return Entry(reinterpret_cast<uint64_t>(&chunk), 0, chunk.of, Chunk);
+    }
+    static Entry Of(internal::Fiber &fiber) noexcept;
+    static Entry Of(Node &node) noexcept;
+
+    bool IsEmpty() const noexcept { return m_counter == 0; }
+    Kind TheKind() const noexcept { return static_cast<Kind>(m_counter & kKind); }
+    weft::Task TheTask() const noexcept {
+        return {reinterpret_cast<TaskFunction>(m_what), reinterpret_cast<void *>(m_arg)};
+    }
+    internal::Chunk &TheChunk() const noexcept {
+        return *reinterpret_cast<internal::Chunk *>(m_what);
+    }
+    internal::Fiber &TheFiber() const noexcept {
+        return *reinterpret_cast<internal::Fiber *>(m_what);
+    }
+    /// The counter of the task or of the chunk's tasks.
+    Counter *TheCounter() const noexcept {
+        return reinterpret_cast<Counter *>(m_counter & ~(kKind | kGroup));
+    }
+    /// Returns true if the counter is a TaskGroup.
+    bool IsOfGroup() const noexcept { return (m_counter & kGroup) != 0; }
+    TasksOf What() const noexcept {
+        return {TheCounter(), reinterpret_cast<const char *>(m_name & kName), IsOfGroup(), Scope()};
+    }
+
+    /// The counter, or that of the fiber's task.
+    Counter *CounterOfIt() const noexcept {
+        return TheKind() == Fiber ? reinterpret_cast<Counter *>(m_arg) : TheCounter();
+    }
+    static constexpr uint32_t kMostScopes = 0xffff;
+    uint16_t Scope() const noexcept { return static_cast<uint16_t>(m_name >> kScopeShift); }
+    Entry WithScope(uint32_t scope) const noexcept {
+        Entry entry = *this;
+        entry.m_name = (m_name & kName) | uint64_t{scope} << kScopeShift;
+        return entry;
+    }
+
+    Entry() = default;
+
+private:
+    friend struct DebugLayout;
+    Entry(uint64_t what, uint64_t arg, const TasksOf &of, Kind kind) noexcept
+        : m_what(what),
+          m_arg(arg),
+          m_counter(reinterpret_cast<uint64_t>(of.counter) | kind | (of.isGroup ? kGroup : 0)),
+          m_name(reinterpret_cast<uint64_t>(of.name) | uint64_t{of.scope} << kScopeShift) {}
+
+    static_assert(alignof(Counter) >= 8, "three bits of a counter's address must be free");
+    static constexpr uint64_t kKind = 3, kGroup = 4;
+    // the addresses of user programs have at most 48 bits
+    static constexpr uint32_t kScopeShift = 48;
+    static constexpr uint64_t kName = (uint64_t{1} << kScopeShift) - 1;
+    uint64_t m_what = 0, m_arg = 0, m_counter = 0, m_name = 0;
+};
+
+/// What a pick found: an entry, its level, and whether only this worker may run it.
+struct Work {
+    Entry entry;
+    Level level;
+    bool isPinned = false;
+    explicit operator bool() const noexcept { return !entry.IsEmpty(); }
+};
+
+/// Nodes that one worker has to itself, in order.
+struct NodeQueue {
+    Node *first = nullptr;
+    Node **last = &first;  // the link behind the last one
+
+    NodeQueue() = default;
+    NodeQueue(const NodeQueue &) = delete;
+    NodeQueue &operator=(const NodeQueue &) = delete;
+
+    bool IsEmpty() const noexcept { return first == nullptr; }
+    void PushBack(Node &node) noexcept {
+        node.next = nullptr;
+        *last = &node;
+        last = &node.next;
+    }
+    void PushFront(Node &node) noexcept {
+        node.next = first;
+        if (first == nullptr) last = &node.next;
+        first = &node;
+    }
+    /// Takes the first node for which wants(node) returns true, or null.
+    template <class Wants>
+    Node *TakeIf(Wants wants) noexcept {
+        for (Node **link = &first; *link != nullptr; link = &(*link)->next) {
+            Node *const node = *link;
+            if (!wants(*node)) continue;
+            *link = node->next;
+            if (node->next == nullptr) last = link;
+            return node;
+        }
+        return nullptr;
+    }
+    Node *Take() noexcept {
+        return TakeIf([](const Node &) { return true; });
+    }
+};
+
+}  // namespace weft::internal
