@@ -247,8 +247,8 @@ bug wait safety UNLOCK_STORES
 bug wait safety EAGER_FORGOTTEN -DHOLDER=1
 bug wait safety FINISHER_LOOKS_AGAIN
 follow wait 300 ''
-follow wait 300 next_push_locked
-follow wait 300 next_lower_unlocked
+follow wait 300 push_locked
+follow wait 300 lower_unlocked
 
 check deque safety -DITEMS=4 -DBURST=2 -DTHIEVES=2
 bug deque safety POP_WITHOUT_CAS
@@ -274,8 +274,8 @@ bug sleep safety BIT_FIRST
 bug sleep safety WAKE_BEFORE_PUBLISH
 bug sleep safety LAST_SEARCHER_SILENT -DRENDEZVOUS=1 -DCHILDREN=0
 follow sleep 300 ''
-follow sleep 1000 next_sleep_unchecked
-follow sleep 30 next_idle_bit_first
+follow sleep 1000 sleep_unchecked
+follow sleep 30 idle_bit_first
 
 if [ "$form" = --full ]; then
     larger=yes

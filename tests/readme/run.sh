@@ -146,7 +146,7 @@ while read -r document most; do
     fi
 done << 'LIMITS'
 README.md 200
-source/README.md 250
+source/README.md 150
 tests/README.md 150
 LIMITS
 

@@ -34,7 +34,6 @@ SOURCES = [
     "source/containers/push_list.h",
     "source/containers/atomic_bit_set.h",
     "source/containers/segment_pool.h",
-    "source/containers/task_slab.h",
     "source/core/counters.h",
     "source/core/counters.cpp",
     "source/core/idle.h",

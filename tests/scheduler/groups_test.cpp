@@ -1066,7 +1066,7 @@ TEST_CASE(
         const char *what, *hint;
     };
     for (const Case &given :
-         {Case{2, "worker 0, which is not in its groups", "Name the first group among others"},
+         {Case{2, "worker 0, which is not in its group", "Name the first group, or none"},
           Case{9, "the groups are 0x9, and there are 3",
                "Name groups of SchedulerOptions::groups"}}) {
         test::Runner runner(test::GroupLayouts()[2]->Options());

@@ -350,18 +350,21 @@ TEST_CASE("fault: signals on fiber stacks", "[task_scheduler]") {
     s_signals.store(0);
     test::Runner runner(test::Options(3));
     std::atomic<uint32_t> ran{0}, met{0}, late{0};
-    test::Batch batch(100, [&](TaskScheduler &scheduler, uint32_t i) {
-        if (i < 3) {  // all workers must take part
-            met.fetch_add(1);
-            late.fetch_add(!test::SpinUntil([&] { return met.load() == 3; }));
-        }
+    const auto raises = [&](TaskScheduler &scheduler, uint32_t i) {
         raise(SIGUSR1);
         if (i % 4 == 0) scheduler.Yield();
         raise(SIGUSR1);
         ran.fetch_add(1);
+    };
+    test::Batch batch(97, raises);
+    test::Batch meeting(3, [&](TaskScheduler &scheduler, uint32_t i) {  // all workers take part
+        met.fetch_add(1);
+        late.fetch_add(!test::SpinUntil([&] { return met.load() == 3; }));
+        raises(scheduler, i);
     });
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        scheduler.AddTasksAndWait(100, batch.Tasks());
+        scheduler.AddTasks(97, batch.Tasks());
+        scheduler.AddTasksAndWait(3, meeting.Tasks());
     }) == Status::Ok);
     sigaction(SIGUSR1, &before, nullptr);
     CHECK(ran.load() == 100);

@@ -1,5 +1,5 @@
-// Models of the search for stalls (diagnose/stall.cc). The system may keep a thread from running at
-// any place, for longer than stallMilliseconds.
+// Models of the search for stalls (diagnose/stall.cpp). The system may keep a thread from running
+// at any place, for longer than stallMilliseconds.
 #include "simulator/fair_support.h"
 #include "simulator/models.h"
 #include "weft/deferred.h"

@@ -227,9 +227,9 @@ inline bool IsMainGroup(const SchedulerOptions &options, const TaskOptions &task
     if (taskOptions.groups == 0) return true;
     if (!AreGroups(options, taskOptions.groups, "Run")) return false;
     if (taskOptions.worker != kAnyWorker) return ReportWorkerAndGroups(options, "Run");
-    if ((taskOptions.groups & 1) != 0) return true;
-    ReportMistake(options, ReportCode::BadOption, "Name the first group among others, or none.",
-                  "Run: the main task begins on worker 0, which is not in its groups");
+    if (taskOptions.groups == 1) return true;
+    ReportMistake(options, ReportCode::BadOption, "Name the first group, or none.",
+                  "Run: the main task begins on worker 0, which is not in its group");
     return false;
 }
 

@@ -22,7 +22,7 @@ void ReplaceName(TaskScheduler &scheduler, const char *from, const char *to) noe
 }  // namespace
 
 // relaxed: a worker whose task waits for this work becomes idle later. The check for a stall sees
-// that, and so this increment (diagnose/stall.cc).
+// that, and so this increment (diagnose/stall.cpp).
 void ExternalWork::Begin(TaskScheduler &scheduler, const char *name) noexcept {
     if (name != nullptr) ReplaceName(scheduler, nullptr, name);
     EntryGate::StateOf(scheduler).outside.fetch_add(1, kRelaxed);

@@ -7,7 +7,7 @@ namespace weft::internal {
 
 /// Looks for a stall, and reports it. Call it when the calling worker has announced that it sleeps,
 /// or has found nothing to do. Returns when it wants to be called again, in env::Now(); kNever if
-/// nothing needs a look before a worker has done something. See stall.cc.
+/// nothing needs a look before a worker has done something. See stall.cpp.
 uint64_t WatchForStall(Scheduler &scheduler) noexcept;
 
 /// Reports that nothing can ever run again, and what the tasks wait for. For a run with an order,

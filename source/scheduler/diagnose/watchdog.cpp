@@ -1,7 +1,7 @@
 // The watchdog: a thread that reports if no task ends for a long time.
 //
 // If a task never ends, or blocks its thread for long, its worker does not become idle, and nobody
-// looks for a stall (stall.cc). So this thread looks, four times in watchdogMilliseconds. It
+// looks for a stall (stall.cpp). So this thread looks, four times in watchdogMilliseconds. It
 // reports, once a run, if for that time no task has finished, tasks are pending, and at each look
 // some worker or attached thread was not idle.
 #include "scheduler/diagnose/wait_text.h"

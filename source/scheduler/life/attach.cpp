@@ -61,7 +61,7 @@ void LeaveSlot(Worker &worker) noexcept {
     env::CancelAtThreadExit(&worker.exitCall);
     env::SetThreadSlot(worker.outerSlot);
     worker.current = nullptr;
-    worker.rest.kind.store(Rest::kAway, kSeqCst);  // see diagnose/stall.cc
+    worker.rest.kind.store(Rest::kAway, kSeqCst);  // see diagnose/stall.cpp
     EntryGate::Visit visit(*scheduler.taskScheduler);
     visit.ComeBack();  // a guest may come back at any time
     // the next owner of the slot comes after all of the above

@@ -10,7 +10,7 @@
 
 namespace weft::internal {
 
-// Runs (lifecycle.cc).
+// Runs (lifecycle.cpp).
 
 /// Implements TaskScheduler::Run. The options and the task have been checked.
 Status RunScheduler(TaskScheduler &taskScheduler, const Task &main,
@@ -23,7 +23,7 @@ Status StartScheduler(TaskScheduler &taskScheduler) noexcept;
 /// withdraws what StopFor does. Returns true if all tasks have run.
 bool StopScheduler(TaskScheduler &taskScheduler, uint64_t withdrawsAt) noexcept;
 
-// The threads of workers (worker_thread.cc).
+// The threads of workers (worker_thread.cpp).
 
 /// The entry function of a thread that weft makes. Returns when the run ends. `worker`: the Worker.
 void WorkerThread(void *worker);
@@ -54,7 +54,7 @@ void RunAbsentWorkers(Scheduler &scheduler) noexcept;
 /// Waits until no thread of the host runs a worker from `first` on. The run has ended.
 void AwaitHostThreads(Scheduler &scheduler, uint32_t first) noexcept;
 
-// Attached threads (attach.cc).
+// Attached threads (attach.cpp).
 
 /// Makes the calling thread, which is inside the gate, a worker. `toStop`: for Stop, which must
 /// continue without memory.

@@ -106,7 +106,7 @@ void PrepareSlot(Scheduler &scheduler, Worker &worker) noexcept {
     const uint32_t slot = worker.index - scheduler.workerCount;
     worker.thread.index = slot;  // for Prepare
     worker.thread.SetStack(scheduler.reserveStacks.Bottom(slot),
-                           scheduler.reserveStacks.StackBytes(), scheduler.options.smallStackBytes);
+                           scheduler.reserveStacks.StackBytes(), scheduler.options.largeStackBytes);
     worker.thread.Prepare(ReserveMain);
     if (scheduler.workerCount != 0 || slot == 0) scheduler.freeSlots.Set(slot);
 }
@@ -143,7 +143,7 @@ bool AcquireFibers(Scheduler &scheduler) noexcept {
         scheduler.fibers[i].index = scheduler.fibers[i].wait.timer.owner = i;
         if (i >= scheduler.fiberCount) continue;  // an attached thread's own stack
         scheduler.fibers[i].SetStack(scheduler.stacks.Bottom(i), scheduler.stacks.StackBytes(),
-                                     scheduler.options.smallStackBytes);
+                                     scheduler.options.largeStackBytes);
         // before any task: otherwise the race finder would order the fiber after a task
         if (race::kFinder) scheduler.fibers[i].Prepare(FiberMain);
     }

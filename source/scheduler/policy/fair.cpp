@@ -10,9 +10,9 @@ namespace weft::internal {
 
 namespace {
 
-constexpr uint64_t kFairShare = 5;       // a fair pick is followed by so many times its duration
+constexpr uint64_t kFairShare = 5;       // usual picks follow for so many times a fair one's time
 constexpr uint64_t kMostFairPicks = 50;  // in a millisecond; one may cost 0.5 us
-constexpr uint64_t kLevelShare = 8;      // a level gets one part in so many
+constexpr uint64_t kLevelShare = 8;      // a level gets one part of the time in so many
 constexpr uint64_t kMostOwed = 100;      // ms: a level is owed no more than this
 constexpr uint32_t kOthersTurn = 4;      // each fourth fair pick begins with others' deques
 
@@ -108,21 +108,19 @@ Work PickFair(Worker &worker) noexcept {
     fair.isOne = true;
     if (const Work late = PickLate(worker)) return late;
     if (!fair.IsDue()) return {};
-    fair.isAsked = false;
-    fair.wasFair = true;
     const bool othersFirst = ++fair.turn % (fair.othersWait ? 2 : kOthersTurn) == 0;
     const uint64_t stoleAt = worker.thief.stoleAt;
     for (uint32_t levels = LevelsToLookAt(worker); levels != 0; levels &= levels - 1) {
         const Level level = Level::At(LowestBit(levels));
         if (const Work work = TakeOldest(worker, level, othersFirst)) {
+            fair.isAsked = false;
+            fair.wasFair = true;
             if (othersFirst) fair.othersWait = worker.thief.stoleAt != stoleAt;
             if (work.entry.TheKind() == Entry::Chunk) work.entry.TheChunk().isOld = true;
             return work;
         }
-        // High work of others goes before all lower work: the usual order finds it
-        if (level.priority == Priority::High &&
-            (worker.scheduler->notices.Look() & level.Bit()) != 0)
-            return {};
+        // High work in other deques goes before lower work. The usual order finds it.
+        if (level.priority == Priority::High && AnyOf(worker, level)) return {};
     }
     return {};
 }

@@ -11,7 +11,8 @@
 //              200 us, and every second one steals. Usual picks follow a fair one for at least
 //              20 us, and for at least five times as long as it took. A task that yields makes the
 //              next pick a fair one, whenever the last one was.
-//  late level  Each level but the first gets an eighth of a worker's time while it has work. If it
+//  late level  Each level but the first gets up to an eighth of a worker's time while it has work.
+//  If it
 //              is behind by half a millisecond (`late`), its oldest entry comes next.
 //
 // Inline tasks, tasks of a chunk, and waits that are over already count as picks. The worker reads
@@ -31,7 +32,8 @@ namespace weft::internal {
 /// Says whether something other than the usual order is due (Fairness::isUrgent).
 void ReadClock(Worker &worker) noexcept;
 
-/// The worker begins: the clock starts. Also after it had no work: then it owes nothing.
+/// Starts the clock, when the worker begins and after it was idle. It then owes nothing to any
+/// level.
 void StartClock(Worker &worker) noexcept;
 
 /// Returns true if tasks take longer than 3 us, or if the worker has just started its clock and
@@ -57,7 +59,7 @@ inline void OweFairPick(Worker &worker) noexcept {
     worker.fair.isUrgent = worker.fair.isAsked = true;
 }
 
-/// The level had its turn, but its work could not begin.
+/// The level was chosen, but its work cannot begin now. Its debt is cleared.
 inline void ForgoTurn(Worker &worker, Level level) noexcept {
     worker.fair.late[level.Index()] = worker.fair.lookedAt;
     worker.fair.serves = kLevels;

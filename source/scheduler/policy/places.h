@@ -43,12 +43,12 @@ Work TakeOwn(Worker &worker, Level level) noexcept;
 /// They never forbid a fiber, whose task has begun, except in a wait with OwnTasks (MayGoOn).
 Work TakePinned(Worker &worker, Level level) noexcept;
 
-/// Takes from the deques of others (steal.cc). Also returns nothing while this worker leaves others
-/// alone, or if it leaves a lone fiber to its worker. `isFair`: each call begins with another
-/// deque.
+/// Takes from the deques of others (steal.cpp). Also returns nothing while this worker leaves
+/// others alone, or if it leaves a lone fiber to its worker. `isFair`: each call begins with
+/// another deque.
 Work Steal(Worker &worker, Level level, bool isFair = false) noexcept;
 
-/// Takes the oldest of the chunks that were put behind all others (submit/claim.cc).
+/// Takes the oldest of the chunks that were put behind all others (submit/claim.cpp).
 Work TakeBehind(Worker &worker, Level level) noexcept;
 
 /// Takes the oldest work of the level: a chunk that was put behind the others, else the oldest own

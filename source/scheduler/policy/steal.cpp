@@ -9,9 +9,9 @@ namespace weft::internal {
 
 namespace {
 
-constexpr uint64_t kMostMore = 15;  // so many entries at most come with the first one
+constexpr uint64_t kMostMore = 15;  // the most entries that are taken in addition to the first
 
-// Takes an eighth of the other entries to the own deque.
+// Moves an eighth of the remaining entries to the own deque.
 void TakeMore(Worker &worker, uint32_t victim, Level level) noexcept {
     WorkStealingDeque<Entry> &queue = worker.scheduler->workers[victim].queue[level.Index()];
     const uint64_t most = std::min(queue.Size() / 8, kMostMore);
@@ -38,38 +38,41 @@ uint32_t FirstVictim(Worker &worker, uint32_t slots) noexcept {
 
 }  // namespace
 
-// After each successful steal, one search leaves a fiber that is alone in its deque: its worker
-// probably continues it next (HandOver).
+// After each successful steal, one search leaves fibers that are alone in their deques: their
+// workers probably continue them next (HandOver).
 Work Steal(Worker &worker, Level level, bool isFair) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     const uint32_t slots = scheduler.Slots();
     if (slots <= 1) return {};
     Thief &thief = worker.thief;
     const uint64_t now = env::Ticks();
-    if (thief.Rests(now) && level.priority != Priority::High) return {};
+    if (thief.Rests(now, level)) return {};
     const bool isPatient = thief.isPatient;
+    bool leaves = false;
     Work work{{}, level, false};
     uint32_t victim = isFair ? ++thief.round % slots : FirstVictim(worker, slots);
     for (uint32_t i = 0; i < slots; ++i, victim = victim + 1 == slots ? 0 : victim + 1) {
         WorkStealingDeque<Entry> &queue = scheduler.workers[victim].queue[level.Index()];
         if (victim == worker.index || !queue.IsAcquired() || queue.LooksEmpty()) continue;
         const auto wants = [&](const Entry &entry) {
-            const bool leaves = isPatient && entry.TheKind() == Entry::Fiber && queue.Size() == 1;
-            if (leaves) thief.isPatient = false;
-            return !leaves;
+            const bool isAlone = entry.TheKind() == Entry::Fiber && queue.Size() == 1;
+            leaves = leaves || (isPatient && isAlone);
+            return !isPatient || !isAlone;
         };
         StealResult result;
         do {
             result = queue.StealIf(work.entry, wants);
         } while (result == StealResult::Lost);
         if (result != StealResult::Taken) continue;
-        thief.NoteLoot(now, scheduler.tuning.millisecond);
+        thief.NoteLoot(now, level, scheduler.tuning.millisecond);
+        if (leaves) thief.isPatient = false;
         worker.figures.Count(&Figures::steals);
         if (IsTraced(scheduler)) NoteVictim(work.entry, victim);
         TakeMore(worker, victim, level);
         thief.left = static_cast<uint32_t>(std::min<uint64_t>(queue.Size(), ~0u));
         return work;
     }
+    if (leaves) thief.isPatient = false;
     return {};
 }
 

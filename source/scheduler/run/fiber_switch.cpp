@@ -66,7 +66,7 @@ void RegisterWaiter(Worker &worker, Fiber &fiber) noexcept {
     }
     if (deadline == Timers::kNever) return;
     scheduler.notices.Show(Notices::kTimed);
-    // A worker that is about to search keeps it itself.
+    // If the next fiber `begins`, it keeps the deadline itself (FindWork, FiberMain).
     if (!worker.current->begins) KeepDeadline(scheduler, &worker, deadline);
 }
 
@@ -95,7 +95,7 @@ void Suspend(Fiber &self, Destination destination) noexcept {
     worker.figures.Count(&Figures::suspensions);
     if (worker.fair.budget != 0) --worker.fair.budget;
     if (Fiber *const ready = NextReady(worker)) return SwitchTo(self, *ready, destination);
-    // A drawn order chooses when `self` has been left: its deadline, or `self`, may come first.
+    // With an order, `self` or its deadline may come first. So `self` is left before the choice.
     const bool draws = WEFT_UNLIKELY(worker.filter.isSpecial) && IsOrdered(*worker.scheduler);
     const Work work = draws ? Work{} : NextWork(worker);
     Fiber *to = work.entry.TheKind() == Entry::Fiber ? &work.entry.TheFiber() : nullptr;

@@ -5,7 +5,7 @@
 
 namespace weft::internal {
 
-/// The function of each fiber of the pool: runs work until the scheduler ends (run_work.cc).
+/// The function of each fiber of the pool: runs work until the scheduler ends (run_work.cpp).
 FiberContext *FiberMain(void *fiber) noexcept;
 
 /// Takes a free fiber of the pool. Returns null if there is none.
@@ -18,8 +18,8 @@ void SwitchTo(Fiber &from, Fiber &to, Destination destination) noexcept;
 /// The first act of each context: carries out the destination of the fiber that was left.
 void FinishSwitch(Worker &worker) noexcept;
 
-/// Switches to the next work, or to a fiber that looks for some. Without a free fiber, see
-/// WithoutFiber: then `self` may stay.
+/// Leaves `self` for the next work, or for a free fiber that searches. If no fiber is free, `self`
+/// may run the work itself and is not left (WithoutFiber).
 void Suspend(Fiber &self, Destination destination) noexcept;
 
 }  // namespace weft::internal

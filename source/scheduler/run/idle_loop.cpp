@@ -58,14 +58,12 @@ void ParkInTime(Worker &worker) noexcept {
 void Sleep(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     scheduler.idle.Announce(worker.index, worker.filter.may | kAnyKeeper, worker.filter.isChoosy);
-    if (scheduler.stopping.load(kSeqCst) || EndRun(scheduler) ||
-        AnswerIdleRequests(scheduler, &worker) || AnyWork(worker) ||  // [re-check]
-        (IsOrdered(scheduler) && PassTime(worker))) {
-        GetUp(worker);
-        return;
-    }
+    bool stays = scheduler.stopping.load(kSeqCst) || EndRun(scheduler) ||
+                 AnswerIdleRequests(scheduler, &worker);
+    stays = stays || AnyWork(worker);  // [re-check]
+    if (stays || (IsOrdered(scheduler) && PassTime(worker))) return GetUp(worker);
     Emit(scheduler, &worker, TraceKind::Park);
-    worker.rest.kind.store(Rest::kSleeps, kSeqCst);  // see diagnose/stall.cc
+    worker.rest.kind.store(Rest::kSleeps, kSeqCst);  // see diagnose/stall.cpp
     ParkInTime(worker);
     worker.rest.isParked.store(false, kRelaxed);
     worker.rest.kind.store(Rest::kNone, kRelaxed);

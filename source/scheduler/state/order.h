@@ -1,5 +1,5 @@
 // The state of a run with SchedulerOptions::order, in which a random generator makes choices of the
-// scheduler. find/ordered.h has the choices.
+// scheduler. policy/ordered.h has the choices.
 //
 // Terms:
 // - An order is the number in the options. Its low half is the seed of the generator. Its high half
@@ -9,8 +9,7 @@
 // - The first choices, up to the limit, are drawn. Each later one has the usual result. So an order
 //   can be shortened: with a smaller limit, more choices have the usual result.
 // - Time is virtual. Each pick and each read of the clock adds kTick. When a deadline falls due,
-// time
-//   jumps to it.
+//   time jumps to it.
 //
 // Only one thread runs tasks, because there are no workers and one attached thread. So the same
 // order gives the same run, unless tasks depend on something outside.
@@ -39,9 +38,6 @@ struct Order {
     // A run that has picked so many pieces of work is taken for one that never ends.
     static constexpr uint64_t kMostPicks = 2'000'000;
 
-    // SchedulerOptions::smallStackBytes. With an order so much that no waiter has it: then the
-    // waits of this kind come to a slow path, which draws.
-    size_t leastInline = 0;
     bool isOn = false;
     bool isGivenUp = false;  // the run has stalled or does not end, and the host continues
     bool tells = true;       // report a stall
@@ -60,7 +56,6 @@ struct Order {
 
     void Begin(uint64_t order) noexcept {
         isOn = true;
-        leastInline = SIZE_MAX;
         number = order;
         limit = order >> 32 != 0 ? (order >> 32) - 1 : ~uint64_t{0};
         state = order & 0xffff'ffff;

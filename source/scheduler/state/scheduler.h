@@ -73,7 +73,7 @@ struct IdleRequest {
     bool isTask = false;  // the caller is a task
 };
 
-/// What the checks for stalls remember (diagnose/stall.cc).
+/// What the checks for stalls remember (diagnose/stall.cpp).
 struct StallWatch {
     SpinLock lock;
     uint64_t progress = ~uint64_t{0};  // at the last check
@@ -91,7 +91,7 @@ struct StallWatch {
     } seen;
 };
 
-/// What is remembered about an end that takes long (diagnose/late_end.cc).
+/// What is remembered about an end that takes long (diagnose/late_end.cpp).
 struct LateEnd {
     Timer timer;  // of kEndOwner
     uint64_t wantedAt = 0;
@@ -101,7 +101,7 @@ struct LateEnd {
     bool hasWithdrawn = false;
 };
 
-/// A thread that looks whether tasks end (diagnose/watchdog.cc).
+/// A thread that looks whether tasks end (diagnose/watchdog.cpp).
 struct Watchdog {
     env::Thread thread;
     env::Parker parker;
@@ -150,7 +150,7 @@ struct Scheduler {
     CachedPool<Deferred, 13> deferred;  // 262,144
     CachedPool<AnyRecord, 16> anyRecords;
     Timers timers;
-    // The deadline for which a sleeping worker will wake up, see run/idle_loop.cc.
+    // The deadline for which a sleeping worker will wake up, see run/idle_loop.cpp.
     env::Atomic<uint64_t> keeperUntil{Timers::kNever};
 
     alignas(kLineBytes) Notices notices;
@@ -167,7 +167,7 @@ struct Scheduler {
     Idle idle;
 
     alignas(kLineBytes) PushList<Node> injector;  // what any worker may take
-    PushList<Node> behind[kLevels];               // rests of chunks, see PutBack in submit/claim.cc
+    PushList<Node> behind[kLevels];  // rests of chunks, see PutBack in submit/claim.cpp
 
     // Tasks submitted by external threads.
     alignas(kLineBytes) env::Atomic<uint64_t> submittedOutside{0};
@@ -221,7 +221,7 @@ inline uint32_t CacheOf(const Worker *worker) noexcept {
 uint64_t PendingTasks(const Scheduler &scheduler) noexcept;
 
 /// The end of the run has been wanted for so long that the timer of `lateEnd` is due. See
-/// diagnose/late_end.cc.
+/// diagnose/late_end.cpp.
 void EndIsLate(Scheduler &scheduler, Worker &worker) noexcept;
 
 }  // namespace weft::internal

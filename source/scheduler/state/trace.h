@@ -1,5 +1,5 @@
 // Tells the trace hook and the recorder what happens, and lets the StackMeter measure tasks
-// (diagnose/trace.cc). If there is none of these three, each event costs one predictable branch.
+// (diagnose/trace.cpp). If there is none of these three, each event costs one predictable branch.
 //
 // Traced tasks have numbers. They always lie in chunks (Chunk::numbers), so untraced tasks cost
 // nothing.

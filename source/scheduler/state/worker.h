@@ -109,21 +109,27 @@ struct Fairness {
     }
 };
 
-/// When the worker looks for work of others, and where (policy/steal.cc). Times are in ticks.
+/// When the worker looks for work of others, and where (policy/steal.cpp). Times are in ticks.
 struct Thief {
     uint32_t random = 1;
     uint32_t round = 0;  // number of fair looks
     uint64_t stoleAt = 0;
-    uint64_t rest = 0;      // it leaves others alone for so long after `stoleAt`
+    uint64_t rest = 0;  // for so long after `stoleAt` it takes nothing of `restsFrom`
+    Level restsFrom;
     bool isPatient = true;  // it leaves lone fibers to their workers once
     uint32_t left = 0;      // entries that the latest victim had left
 
-    /// Returns true if it must not steal yet. If the ticks have begun anew, returns false.
-    bool Rests(uint64_t now) const noexcept { return now - stoleAt < rest; }
-    /// If stolen work lasts less than about 4 us, the worker does not steal again for up to 4 us.
-    /// Looking at the deques of others costs them cache misses.
-    void NoteLoot(uint64_t now, uint64_t millisecond) noexcept {
-        const bool wasShort = now - (stoleAt + rest) < millisecond / 250;
+    /// Returns true if it must not steal of the level yet. If the ticks have begun anew, returns
+    /// false.
+    bool Rests(uint64_t now, Level level) const noexcept {
+        return now - stoleAt < rest && level == restsFrom && level.priority != Priority::High;
+    }
+    /// If stolen work lasts less than about 4 us, the worker does not steal of the same level again
+    /// for up to 4 us. Looking at the deques of others costs them cache misses.
+    void NoteLoot(uint64_t now, Level level, uint64_t millisecond) noexcept {
+        const auto after = static_cast<int64_t>(now - (stoleAt + rest));
+        const bool wasShort = after < static_cast<int64_t>(millisecond / 250);
+        restsFrom = level;
         rest = wasShort ? std::min(2 * rest + millisecond / 1000, millisecond / 250) : 0;
         stoleAt = now;
         isPatient = true;
@@ -157,7 +163,7 @@ inline constexpr uint8_t kMustNotSubmit = 1;  // a hook runs that must not submi
 inline constexpr uint8_t kWatched = 2;        // the run is traced, or has an order
 inline constexpr uint8_t kMigrates = 4;       // SchedulerOptions::migrateAfterWait
 
-/// What a worker does while it runs nothing. The checks for stalls read it (diagnose/stall.cc).
+/// What a worker does while it runs nothing. The checks for stalls read it (diagnose/stall.cpp).
 /// Written by the owner.
 struct Rest {
     enum Kind : uint8_t {

@@ -1,11 +1,11 @@
-// Memory for chunks: two pools, for chunks of one task and for others.
+// Memory for chunks: three pools, for one task, for up to 60 and for up to 252.
 #pragma once
 
 #include "scheduler/state/scheduler.h"
 
 namespace weft::internal {
 
-/// Returns the number of tasks in a chunk if there are so many.
+/// Returns how many tasks each chunk of a submission of `count` tasks gets.
 uint32_t ChunkSize(const Scheduler &scheduler, uint32_t count) noexcept;
 
 /// Gives the chunk back to its pool.

@@ -27,8 +27,8 @@ ChunkList MakeChunks(Scheduler &scheduler, const Worker *worker, uint32_t count,
     const uint32_t size = SizeOf(scheduler, count, onWorker);
     ChunkList list;
     list.onWorker = onWorker;
-    for (uint32_t begin = 0; begin < count; begin += size, ++list.chunks) {
-        const uint32_t n = std::min(size, count - begin);
+    for (uint32_t begin = 0, n; begin < count; begin += n, ++list.chunks) {
+        n = std::min(size, count - begin);
         Chunk &chunk = FillChunk(scheduler, worker, n, tasks + begin, of, level, count);
         if (WEFT_UNLIKELY(numbers.areTraced)) NumberChunk(chunk, numbers);
         chunk.isPinned = onWorker != kAnyWorker;

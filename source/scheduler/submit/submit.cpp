@@ -13,7 +13,7 @@ namespace weft::internal {
 
 namespace {
 
-constexpr uint32_t kFew = 16;  // up to so many tasks become entries of their own
+constexpr uint32_t kFew = 16;  // at most so many tasks become one entry each
 
 // The worker pops the newest entry first. So the first task is the newest one.
 WEFT_FORCEINLINE void EnqueueEntries(Worker &worker, uint32_t count, const Task *tasks,
@@ -27,14 +27,15 @@ WEFT_FORCEINLINE void EnqueueEntries(Worker &worker, uint32_t count, const Task 
     PublishedOwn(worker, level, count);
 }
 
-// The last tasks come first, so that the worker begins with task 0. Others begin with the last ones
-// while the rest is copied. They are woken after the first chunks; and at the end, if they have
-// fallen asleep again.
+// The last tasks are pushed first, so the worker pops task 0 first. Thieves begin with the last
+// tasks while the rest is copied. Sleepers are woken after the first chunks. They may fall asleep
+// again during the copy, so they are woken once more at the end. A notice may be hidden meanwhile,
+// so it is shown each time.
 void EnqueueChunks(Worker &worker, uint32_t count, const Task *tasks, const TasksOf &of,
                    Level level, uint32_t size, const TaskNumbers &numbers) noexcept {
     constexpr uint32_t kAtOnce = 8;
     WorkStealingDeque<Entry> &queue = worker.queue[level.Index()];
-    const uint32_t chunks = (count + size - 1) / size;
+    const uint32_t chunks = (count - 1) / size + 1;
     if (!queue.Reserve(chunks)) NoRoom(worker, count);
     worker.holds |= level.Bit();
     for (uint32_t left = chunks; left != 0;) {
@@ -50,7 +51,8 @@ void EnqueueChunks(Worker &worker, uint32_t count, const Task *tasks, const Task
             stage(i, Entry::Of(chunk));
         }
         queue.Publish(n);
-        if (left == 0 || left + n == chunks) PublishedOwn(worker, level, left + n);
+        if (left == 0 || left + n == chunks || (kUnnoticed & level.Bit()) == 0)
+            PublishedOwn(worker, level, left + n);
     }
 }
 

@@ -25,7 +25,7 @@ void Published(Scheduler &scheduler, Worker *by, Level level, uint32_t entries) 
 /// new entries, and when a worker has found work. Returns true if it woke any.
 bool WakePlain(Scheduler &scheduler, Worker *by, uint32_t entries) noexcept;
 
-/// Wakes a sleeper if no sleeper keeps the earliest deadline (run/idle_loop.cc). Call it when a
+/// Wakes a sleeper if no sleeper keeps the earliest deadline (run/idle_loop.cpp). Call it when a
 /// deadline was set: then does nothing if that is not the earliest one. Or when the keeper has
 /// found work.
 void KeepDeadline(Scheduler &scheduler, Worker *by, uint64_t deadline = 0) noexcept;

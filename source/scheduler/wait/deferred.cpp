@@ -179,7 +179,7 @@ bool Refer(Deferred &deferred, uint64_t &state, uint64_t flags) noexcept {
 }  // namespace
 
 bool MayDefer(Scheduler &scheduler, const TaskOptions &options, const char *call) noexcept {
-    // relaxed: see diagnose/late_end.cc
+    // relaxed: see diagnose/late_end.cpp
     if (WEFT_LIKELY(!scheduler.lateEnd.withdraws.load(kRelaxed))) return true;
     if (options.taskGroup != nullptr && TaskGroupAccess::IsPeriodic(*options.taskGroup)) {
         options.taskGroup->Cancel();

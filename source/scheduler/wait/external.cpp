@@ -42,9 +42,9 @@ bool SuspendOutside(EntryGate::Visit &visit, Worker &mine, Counter &told,
     return isTold;
 }
 
-// Parks a worker's thread. Meanwhile the worker counts as idle (diagnose/stall.cc).
+// Parks a worker's thread. Meanwhile the worker counts as idle (diagnose/stall.cpp).
 bool ParkWorker(Worker &worker, ThreadWaiter &waiter, uint64_t deadline) noexcept {
-    worker.rest.blockedOn.store(&waiter, kSeqCst);  // see diagnose/stall.cc
+    worker.rest.blockedOn.store(&waiter, kSeqCst);  // see diagnose/stall.cpp
     bool isTold;
     uint64_t until;
     do {

@@ -426,6 +426,7 @@ void SubmitAndWait(Worker &worker, uint32_t count, const Task *tasks,
 
 void YieldFiber(Worker &worker) noexcept {
     Fiber &self = *worker.current;
+    worker.fair.budget = 0;  // the next pick reads the clock: the fair one is measured alone
     OweFairPick(worker);
     Emit(*worker.scheduler, &worker, TraceKind::Yield);
     Suspend(self, Destination::ToBack);

@@ -30,7 +30,7 @@ struct WaitFor {
 /// Waits on the calling task's fiber. Returns false at the deadline.
 bool Wait(Worker &worker, const WaitFor &what) noexcept;
 /// Blocks the worker's thread until the wait is over (Meanwhile::Nothing). Others take what lies in
-/// its deques (wait/external.cc).
+/// its deques (wait/external.cpp).
 bool BlockThread(Worker &worker, const WaitFor &what) noexcept;
 
 /// From here on the fiber counts as waiting, until its FiberWait::counter is null.
@@ -59,7 +59,7 @@ WEFT_FORCEINLINE bool PassPoint(Fiber &self) noexcept {
 }
 
 /// Runs up to `max` pieces of work that is pinned to the calling thread, and returns how many it
-/// ran (wait/pump.cc).
+/// ran (wait/pump.cpp).
 uint32_t RunPinned(Worker &worker, uint32_t max) noexcept;
 
 /// Lets other work run before the task goes on.

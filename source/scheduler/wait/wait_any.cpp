@@ -1,5 +1,5 @@
 // Implements wait_any.h. Each counter gets a wait record. The first one that is reached ends the
-// wait (submit/finish.cc). Then the call takes the others off their counters. It returns when no
+// wait (submit/finish.cpp). Then the call takes the others off their counters. It returns when no
 // record is on its way any more.
 #include "scheduler/wait/wait_any.h"
 
