@@ -372,6 +372,26 @@ TEST_CASE("Feeder: AddAll adds as many items as there are slots, from the front"
     for (uint32_t i = 0; i < order.size(); ++i) CHECK(order[i] == static_cast<int>(i + 1));
 }
 
+TEST_CASE("Feeder: slots are used again, in depth", "[parallel_for_each][feeder]") {
+    // A chain needs one slot. A tree needs about one for each child on the way to a leaf, and some
+    // more because fair picks begin other branches.
+    test::Runner runner(test::Options(1));
+    Tree chain{1, 5000}, tree{2, 12};
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        FeederSlot<uint32_t> slots[200];
+        const uint32_t root = 0;
+        for (Tree *each : {&chain, &tree}) {
+            ParallelForEach(
+                scheduler, &root, &root + 1, slots, each == &chain ? 1 : 200,
+                [&](uint32_t level, Feeder<uint32_t> &feeder) { each->Visit(level, feeder); });
+        }
+    }) == Status::Ok);
+    CHECK(chain.visited == 5001);
+    CHECK(chain.refused == 0);
+    CHECK(tree.visited == 8191);
+    CHECK(tree.refused == 0);
+}
+
 TEST_CASE("Feeder: a refused item stays as it is, and all items are destroyed",
           "[parallel_for_each][feeder]") {
     test::Runner runner(test::Options(2));

@@ -4,6 +4,7 @@
 #include "support/scheduler_run.h"
 #include "support/spin.h"
 #include "support/threads.h"
+#include "weft/inspect.h"
 
 #include <atomic>
 #include <memory>
@@ -33,6 +34,19 @@ TEST_CASE("Start: again and again, with Run in between", "[start][grid]") {
             CHECK(marks.Wrong() == 0);
         }
         CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("Start: by default the number of fibers grows with the number of workers", "[start]") {
+    for (const uint32_t workers : {2u, 20u}) {
+        SchedulerOptions options;
+        options.workers = workers;
+        TaskScheduler scheduler(options);
+        REQUIRE(scheduler.Start() == Status::Ok);
+        const uint32_t tasks = workers == 2 ? 128 + 32 : 18 * workers;
+        // each worker and attached thread may look for work on one
+        CHECK(GetStatistics(scheduler).largeFibers == tasks + workers + options.maxAttached);
+        scheduler.Stop();
     }
 }
 
