@@ -63,9 +63,9 @@ struct MemoryHooks {
 
     /// Returns whole pages, aligned to a page, or null.
     ///
-    /// Each run calls it once for all stacks of each stack class, and once for the reserve stacks
-    /// of attached threads. For each stack of a class it asks for twice the bytes of the class and
-    /// some pages, because a waiting task may run another one on top of its own frames (options.h).
+    /// Each run calls it once for all stacks, and once for the reserve stacks of attached threads.
+    /// For each stack it asks for twice SchedulerOptions::largeStackBytes and some pages, because a
+    /// waiting task may run another one on top of its own frames.
     /// weft protects the guard pages by the means of the system, so the pages must come from the
     /// system.
     void *(*reserveStacks)(size_t bytes, void *user) = nullptr;

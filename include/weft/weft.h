@@ -319,7 +319,7 @@ typedef struct weft_memory_hooks {
     /// Frees memory of `allocate`. `bytes` and `alignment` are those of the allocation.
     void (*release)(void *memory, size_t bytes, size_t alignment, void *user);
     /// Returns whole pages of the system, aligned to a page, or null. Each run calls it once for
-    /// all stacks of each stack class, and once for the reserve stacks of attached threads.
+    /// all stacks, and once for the reserve stacks of attached threads.
     void *(*reserveStacks)(size_t bytes, void *user);
     /// Frees the pages of one call of `reserveStacks`.
     void (*releaseStacks)(void *memory, size_t bytes, void *user);
@@ -470,7 +470,7 @@ WEFT_API void weft_destroy(weft_scheduler *scheduler) WEFT_NOTHROW;
 ///
 /// Creates the other threads and the fibers. Returns on the calling thread when the main task has
 /// returned, no task is pending, no external thread waits in a call, and every attached thread has
-/// detached. `options`: null stands for a large stack and the name "main";
+/// detached. `options`: null stands for the name "main";
 /// weft_task_options::worker may be WEFT_ANY_WORKER, or 0: then the main task stays on the calling
 /// thread.
 ///

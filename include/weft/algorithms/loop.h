@@ -25,7 +25,7 @@ struct LoopOptions {
     /// ParallelFor2D: columns of a tile; 0 = automatic. The other loops ignore it
     uint64_t columnGrain = 0;
     Priority priority = Priority::Normal;  ///< priority of the loop's tasks
-    StackClass stack = StackClass::Small;  ///< stack class that the body needs
+    StackClass stack = StackClass::Small;  ///< has no effect
     /// Name of the loop's tasks in reports; must outlive the run (a string literal does)
     const char *name = nullptr;
     /// After it is cancelled, indices that no worker has taken yet are left out

@@ -92,7 +92,7 @@ void ParallelInvoke(TaskScheduler &scheduler, const TaskOptions &options,
     calls.Rethrow();
 }
 
-/// The same with the default options: Normal priority and small stacks.
+/// The same with the default options: Normal priority.
 template <class First, class... F,
           class = std::enable_if_t<!std::is_same_v<std::decay_t<First>, TaskOptions>>>
 void ParallelInvoke(TaskScheduler &scheduler, First &&first,

@@ -41,7 +41,7 @@ namespace weft {
 /// Options of one ParallelPipeline.
 struct PipelineOptions {
     Priority priority = Priority::Normal;  ///< priority of the pipeline's tasks
-    StackClass stack = StackClass::Small;  ///< stack class that the filters need
+    StackClass stack = StackClass::Small;  ///< has no effect
     /// Name of the pipeline's tasks in reports; must outlive the run (a string literal does)
     const char *name = nullptr;
     /// After it is cancelled, the input and the filters are not called any more

@@ -71,7 +71,7 @@ public:
     /// Runs the frames 0 to `frames` - 1, and returns when all have completed.
     ///
     /// kEndless runs until Stop, or for 2^32 - 1 frames (two years at 60 a second). For each stage,
-    /// one fiber of its stack class waits for the turn of the next frame.
+    /// one fiber waits for the turn of the next frame.
     /// Returns Ok, or after a report and without running a frame: BadOption (a value out of range,
     /// a stage without a function, the options of a stage are refused, or `scheduler` is null),
     /// AlreadyRunning (another run has not ended) or NotRunning (the scheduler does not run).

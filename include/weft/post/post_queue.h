@@ -22,7 +22,7 @@ struct PostStatistics {
 /// A job becomes ready when it is posted, woken or signalled, or when its time has come. Jobs begin
 /// in the order in which they became ready. Of jobs whose times are found to have come together,
 /// the one with the earlier time is first, then the one that was posted earlier. Several workers
-/// run several jobs at once. While any job has a time or a deadline, the queue uses a small fiber.
+/// run several jobs at once. While any job has a time or a deadline, the queue uses a fiber.
 ///
 /// The run waits for jobs that are ready and for jobs that have a time or a deadline. It does not
 /// wait for jobs that wait without a deadline. If the tasks of the jobs are refused (reported; the
