@@ -6,6 +6,7 @@
 #include "support/spin.h"
 #include "support/threads.h"
 #include "support/trace_log.h"
+#include "sync/mix.h"
 #include "weft/time.h"
 
 #include <array>
@@ -323,17 +324,17 @@ TEST_CASE("closures: options and counters are honoured", "[closure]") {
 
 TEST_CASE("closures: High closures run first", "[closure][one_worker]") {
     std::vector<int> order;
-    test::Runner runner(test::Options(1));
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        Counter counter;
-        AddTask(
-            scheduler, [&] { order.push_back(2); }, &counter, test::kLow);
-        AddTask(
-            scheduler, [&] { order.push_back(1); }, &counter);
-        AddTask(
-            scheduler, [&] { order.push_back(0); }, &counter, test::kHigh);
-        scheduler.WaitForCounter(&counter);
-    }) == Status::Ok);
+    test::OneThread thread;  // its picks are the same each time
+    REQUIRE(thread.IsFit());
+    TaskScheduler &scheduler = thread.Scheduler();
+    Counter counter;
+    AddTask(
+        scheduler, [&] { order.push_back(2); }, &counter, test::kLow);
+    AddTask(
+        scheduler, [&] { order.push_back(1); }, &counter);
+    AddTask(
+        scheduler, [&] { order.push_back(0); }, &counter, test::kHigh);
+    scheduler.WaitForCounter(&counter);
     CHECK(order == std::vector<int>{0, 1, 2});
 }
 

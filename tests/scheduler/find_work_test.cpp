@@ -2,6 +2,7 @@
 
 #include "support/scheduler_run.h"
 #include "support/spin.h"
+#include "sync/mix.h"
 
 #include <atomic>
 #include <chrono>
@@ -36,17 +37,17 @@ struct Endless {
 }  // namespace
 
 TEST_CASE("priorities: High tasks run first, Low tasks last", "[find_work][one_worker]") {
-    test::Runner runner(test::Options(1));
+    test::OneThread thread;  // its picks are the same each time
+    REQUIRE(thread.IsFit());
+    TaskScheduler &scheduler = thread.Scheduler();
     std::string order;
     test::Batch items(3, [&](TaskScheduler &, uint32_t i) { order += "HNL"[i]; });
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        Counter counter;
-        scheduler.AddTask(items[2], &counter, test::kLow);
-        scheduler.AddTask(items[1], &counter);
-        scheduler.AddTask(items[0], &counter, test::kHigh);
-        scheduler.Yield();  // a wait would run the newest task inline first
-        scheduler.WaitForCounter(&counter);
-    }) == Status::Ok);
+    Counter counter;
+    scheduler.AddTask(items[2], &counter, test::kLow);
+    scheduler.AddTask(items[1], &counter);
+    scheduler.AddTask(items[0], &counter, test::kHigh);
+    scheduler.Yield();  // a wait would run the newest task inline first
+    scheduler.WaitForCounter(&counter);
     CHECK(order == "HNL");
 }
 

@@ -25,7 +25,8 @@ uint64_t TimeOf(const Worker &worker, uint32_t picks) noexcept {
                : worker.fair.lookedAt + picks * (scheduler.tuning.millisecond / 1000);
 }
 
-// The level that is late the longest, or kLevels. A level without work is not late.
+// The level that is late the longest, or kLevels. A level without work is not late. Nor is one
+// whose work was not there at the look before: it may have come just now, after a long task.
 uint32_t LatestLevel(Worker &worker) noexcept {
     Fairness &fair = worker.fair;
     const uint64_t tolerance = worker.scheduler->tuning.millisecond / 2;
@@ -33,7 +34,9 @@ uint32_t LatestLevel(Worker &worker) noexcept {
     for (uint32_t levels = LevelsToLookAt(worker) & ~1u; levels != 0; levels &= levels - 1) {
         const uint32_t level = LowestBit(levels);
         if (fair.late[level] + (fair.serves == level ? 0 : tolerance) >= fair.lookedAt) continue;
-        if (!AnyOf(worker, Level::At(level)))
+        const bool any = AnyOf(worker, Level::At(level)), isNew = (fair.seen >> level & 1) == 0;
+        fair.seen = (fair.seen & ~(1u << level)) | uint32_t{any} << level;
+        if (!any || isNew)
             fair.late[level] = fair.lookedAt;
         else if (latest == kLevels || fair.late[level] < fair.late[latest])
             latest = level;
@@ -64,6 +67,7 @@ void StartClock(Worker &worker) noexcept {
     const uint64_t now = TimeOf(worker, 0);
     if (now < fair.lookedAt) fair = {};  // the ticks have begun anew
     fair.lookedAt = now;
+    fair.seen = 0;
     fair.budget = fair.period = 1;  // nothing is known of the next tasks
     fair.fairAt = std::max(fair.fairAt, now + worker.scheduler->tuning.millisecond);
     fair.countAt = now + worker.scheduler->tuning.millisecond / 20;

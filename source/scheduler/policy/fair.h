@@ -13,7 +13,8 @@
 //              next pick a fair one, whenever the last one was.
 //  late level  Each level but the first gets up to an eighth of a worker's time while it has work.
 //  If it
-//              is behind by half a millisecond (`late`), its oldest entry comes next.
+//              is behind by half a millisecond (`late`), its oldest entry comes next. The time
+//              counts from the first look that has found work of the level.
 //
 // Inline tasks, tasks of a chunk, and waits that are over already count as picks. The worker reads
 // the clock after 128 picks, or after fewer if 128 would take more than 100 us. This number at most

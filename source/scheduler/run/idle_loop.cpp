@@ -179,7 +179,9 @@ void ThreadLoop(Worker &worker) noexcept {
             run(*fiber);
             continue;
         }
-        worker.fair.budget = 0;  // lower levels get their share also if no task can begin
+        // Lower levels get their share also if no task can begin, and at once.
+        worker.fair.budget = 0;
+        worker.fair.seen = kAllLevels;
         OweFairPick(worker);
         const Work work = NextWork(worker);
         if (work) {

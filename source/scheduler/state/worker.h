@@ -101,6 +101,7 @@ struct Fairness {
     uint64_t fairAfter = 0;       // before that none is allowed
     uint64_t countAt = 0;         // then the counters of finished tasks are lowered
     uint64_t late[kLevels] = {};  // since when the level is owed a share of the time
+    uint32_t seen = 0;            // the levels that had work at the latest look at them
 
     /// Returns true if a fair pick is due, as of the last look.
     bool IsDue() const noexcept {
