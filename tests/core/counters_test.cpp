@@ -166,7 +166,7 @@ TEST_CASE("counters: RemoveIf takes one waiter, and the others stay", "[counters
     CHECK_FALSE(of.counters.Remove(counter, 4));
 }
 
-TEST_CASE("counters: the word has the highest priority of those who wait", "[counters]") {
+TEST_CASE("counters: the word has the highest priority of its waiters", "[counters]") {
     Fixture of;
     CounterStorage counter = NewCounter(3);
     of.Wait(counter, 0, 0, Priority::Low);

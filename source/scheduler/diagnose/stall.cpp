@@ -3,11 +3,11 @@
 // for SchedulerOptions::stallMilliseconds. A shorter pause may be harmless: a thread may be about
 // to lower a counter.
 //
-// Who looks. A worker that is about to park, or blocks its thread, or polls because it has no fiber
-// or never sleeps. If all others are idle, too, it takes note of the time, parks until the stall
-// would be old enough, and looks again. If any worker has run something meanwhile (Progress), the
-// time begins anew; the last one to become idle again looks again. So nobody looks while a task
-// runs, and no timer is set.
+// A worker looks for a stall when it is about to park, when it blocks its thread, and while it
+// polls because it has no fiber or never sleeps. If all others are idle, too, it takes note of the
+// time, parks until the stall would be old enough, and looks again. If any worker has run something
+// meanwhile (Progress), the time begins anew; the last one to become idle again looks again. So
+// nobody looks while a task runs, and no timer is set.
 //
 // The last one is not missed. A worker that becomes idle writes that down (i1, of Rest), and then
 // looks at all others (i2). All are seq_cst. So of two workers, the one whose i1 is later sees the
