@@ -51,12 +51,10 @@ public:
     ///
     /// The value may include tasks that finished within about the last 100 microseconds, and that
     /// their worker ran directly before its current task. If short tasks suddenly become long, it
-    /// may once include up to 64 such tasks for longer. Zero is exact. The caller sees everything
+    /// may once include up to 128 such tasks for longer. Zero is exact. The caller sees everything
     /// that was written before the counter reached the value (acquire). Thread-safe.
     uint32_t Value() const noexcept {
-        const uint64_t word = m_word.load(std::memory_order_acquire);
-        const uint32_t count = static_cast<uint32_t>(word >> 32);
-        return count == 0 && (word & kBusy) != 0 ? 1 : count;
+        return static_cast<uint32_t>(m_word.load(std::memory_order_acquire) >> 32);
     }
 
     /// Returns true if all counted tasks have finished. Then the caller sees everything that they
@@ -66,8 +64,6 @@ public:
 private:
     friend struct internal::CounterAccess;
     static constexpr uint64_t kWaiters = uint64_t{(1u << 23) - 1} << 9;
-    // a thread still sorts the counter's waiters, and will access the counter again
-    static constexpr uint64_t kBusy = 1u << 8;
     WEFT_ATOMIC<uint64_t> m_word;
 };
 

@@ -261,7 +261,7 @@ WEFT_API void weft_counter_init(weft_counter *counter, uint32_t value) WEFT_NOTH
 ///
 /// The value may include tasks that finished within about the last 100 microseconds, and that their
 /// worker ran directly before its current task. If short tasks suddenly become long, it may once
-/// include up to 64 such tasks for longer. Zero is exact: then the caller sees everything that the
+/// include up to 128 such tasks for longer. Zero is exact: then the caller sees everything that the
 /// counted tasks wrote. Thread-safe. Needs no run.
 WEFT_API uint32_t weft_counter_value(const weft_counter *counter) WEFT_NOTHROW;
 

@@ -86,27 +86,6 @@ public:
     /// See SegmentPool. The objects that Acquire has made stay.
     void Trim() noexcept { m_pool.Trim(m_kept); }
 
-    /// Gives back several objects of one user. Those for which its cache has no room go to the
-    /// pool, up to 64 with one exchange.
-    class Returns {
-    public:
-        Returns(CachedPool &pool, uint32_t user) noexcept
-            : m_pool(pool), m_user(user), m_rest(pool.m_pool) {}
-
-        void Add(uint32_t index) noexcept {
-            if (m_user == kNoCache || m_pool.m_caches[m_user].count == kMaxCached) {
-                m_rest.Add(index);
-            } else {
-                m_pool.GiveBack(index, m_user);
-            }
-        }
-
-    private:
-        CachedPool &m_pool;
-        const uint32_t m_user;
-        typename Pool::Returns m_rest;
-    };
-
 private:
     friend struct DebugLayout;
     // The unused objects of one user.

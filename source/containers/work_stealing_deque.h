@@ -210,11 +210,6 @@ public:
         return size > 0 ? static_cast<uint64_t>(size) : 0;
     }
 
-    /// The index of the oldest item, if there is one; and one more than the index of the newest.
-    /// Hints: relaxed.
-    uint64_t Oldest() const noexcept { return m_top.load(kRelaxed); }
-    uint64_t End() const noexcept { return m_bottom.load(kRelaxed); }
-
     /// Returns true if there seems to be no item. A hint, except for the owner: relaxed.
     bool LooksEmpty() const noexcept {
         return Distance(m_top.load(kRelaxed), m_bottom.load(kRelaxed)) <= 0;

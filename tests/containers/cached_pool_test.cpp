@@ -70,22 +70,6 @@ TEST_CASE("cached pool: a full cache moves its oldest items to the pool", "[cach
     CHECK(pool.Take(0) == Pool::kNone);
 }
 
-TEST_CASE("cached pool: items given back together fill the cache, then the pool", "[cached_pool]") {
-    for (const uint32_t user : {0u, kNoCache}) {
-        Pool pool;
-        REQUIRE(pool.Acquire(1));
-        const test::FailingAllocation failing(0);
-        for (uint32_t i = 0; i < 64; ++i) REQUIRE(pool.Take(kNoCache) == i);
-        {
-            Pool::Returns returns(pool, user);
-            for (uint32_t i = 0; i < 64; ++i) returns.Add(i);
-        }
-        const std::set<uint32_t> rest = TakeAll(pool, kNoCache), cached = TakeAll(pool, 0);
-        CHECK(cached.size() == (user == 0 ? Pool::kMaxCached : 0));
-        CHECK(rest.size() + cached.size() == 64);
-    }
-}
-
 TEST_CASE("cached pool: what Acquire was given can be taken although other caches are full",
           "[cached_pool]") {
     constexpr uint32_t kUsers = 6, kItems = 100;

@@ -219,15 +219,7 @@ void CachedObjects() {
                     else
                         --count;
                 }
-                Pool::Returns returns(pool, user);
-                for (uint32_t i = 0; i < count; ++i) {
-                    if (Random(2) != 0) {
-                        giveBack(mine[i], user);
-                    } else {
-                        --pool.At(mine[i]).users;
-                        returns.Add(mine[i]);
-                    }
-                }
+                for (uint32_t i = 0; i < count; ++i) giveBack(mine[i], user);
             }
         });
     }

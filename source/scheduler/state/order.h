@@ -38,7 +38,6 @@ struct Order {
     // A run that has picked so many pieces of work is taken for one that never ends.
     static constexpr uint64_t kMostPicks = 2'000'000;
 
-    bool isOn = false;
     bool isGivenUp = false;  // the run has stalled or does not end, and the host continues
     bool tells = true;       // report a stall
     Fiber *host = nullptr;   // continues after a stall, see api/orders.cpp; null: none does
@@ -55,7 +54,6 @@ struct Order {
     uint32_t usual = 0, early = 0, yields = 0;
 
     void Begin(uint64_t order) noexcept {
-        isOn = true;
         number = order;
         limit = order >> 32 != 0 ? (order >> 32) - 1 : ~uint64_t{0};
         state = order & 0xffff'ffff;
