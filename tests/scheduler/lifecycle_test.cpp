@@ -26,6 +26,26 @@
 
 using namespace weft;
 
+TEST_CASE("Run runs the main task and returns on the calling thread", "[lifecycle][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        INFO(test::Describe(point));
+        for (int round = 0; round < 5; ++round) {
+            test::Runner runner(point);
+            uint32_t runs = 0, worker = kAnyWorker;
+            std::thread::id mainThread;
+            CHECK(runner.Run([&](TaskScheduler &scheduler) {
+                ++runs;
+                worker = scheduler.CurrentWorker();
+                mainThread = std::this_thread::get_id();
+            }) == Status::Ok);
+            CHECK(runs == 1);
+            CHECK(worker == 0);  // the caller is worker 0
+            CHECK(mainThread == std::this_thread::get_id());
+            CHECK(TaskScheduler::Current() == nullptr);
+        }
+    }
+}
+
 TEST_CASE("Run again after Run; stacks and fibers do not leak", "[lifecycle]") {
     test::Runner runner(test::Options(3, 40, 3));
     std::atomic<uint32_t> ran{0};

@@ -18,10 +18,12 @@
 #include "scheduler/run/idle_loop.h"
 #include "scheduler/state/check_options.h"
 #include "scheduler/state/entry_gate.h"
+#include "scheduler/state/group_of_tasks.h"
 #include "scheduler/state/groups.h"
 #include "scheduler/state/held_locks.h"
 #include "scheduler/state/reporting.h"
 #include "scheduler/state/trace.h"
+#include "scheduler/submit/deliver.h"
 #include "scheduler/submit/submit.h"
 #include "scheduler/wait/external.h"
 #include "scheduler/wait/wait.h"
@@ -331,6 +333,24 @@ void MainTask(TaskScheduler *taskScheduler, void *arg) {
     returning.scheduler->main.function(taskScheduler, returning.scheduler->main.arg);
 }
 
+// Submits the task so that it begins on this worker: it goes to the first fiber of the worker,
+// where no other worker finds it. There is a free fiber: each worker has taken one at most.
+void BeginWith(Worker &worker, const Task &task, const TaskOptions &options) noexcept {
+    Scheduler &scheduler = *worker.scheduler;
+    const TasksOf of = TasksWith(&worker, nullptr, options);
+    const Level level = LevelOf(scheduler, &worker, options);
+    race::Submitted(1, &task);
+    CountTasks(scheduler, &worker, 1, nullptr, options);
+    TaskNumbers numbers;
+    if (IsTraced(scheduler))
+        numbers = TraceSubmit(scheduler, &worker, 1, &task, of, level, options.stack);
+    const ChunkList tasks =
+        MakeChunks(scheduler, &worker, 1, &task, of, level, options.worker, numbers);
+    Fiber &first = *AcquireFiber(worker);
+    first.start = {Entry::Of(*tasks.newest), level, options.worker != kAnyWorker};
+    worker.comesNext = &first;
+}
+
 }  // namespace
 
 Status RunScheduler(TaskScheduler &taskScheduler, const Task &main,
@@ -346,7 +366,7 @@ Status RunScheduler(TaskScheduler &taskScheduler, const Task &main,
         // The main task comes last: it may end the run, which closes the gate.
         EntryGate::Open(taskScheduler, scheduler);
         worker.current = &worker.thread;
-        Submit(*scheduler, &worker, 1, &task, nullptr, mainOptions);
+        BeginWith(worker, task, mainOptions);
         worker.floatingPoint = FloatingPointControl();
         race::ThreadBegan(&worker);
         ThreadMain(worker);

@@ -4,10 +4,14 @@
 #include "platform/backoff.h"
 #include "platform/floating_point.h"
 #include "scheduler/diagnose/watch.h"
+#include "scheduler/policy/fair.h"
 #include "scheduler/run/ending.h"
+#include "scheduler/run/fiber_switch.h"
 #include "scheduler/run/idle_loop.h"
 #include "scheduler/state/entry_gate.h"
 #include "scheduler/state/reporting.h"
+
+#include <utility>
 
 namespace weft::internal {
 
@@ -126,6 +130,10 @@ void ThreadMain(Worker &worker) noexcept {
     Enter(worker);
     worker.rest.kind.store(Rest::kNone, kRelaxed);
     if (worker.scheduler->handlesFaults) worker.signalStack.Set();
+    if (Fiber *const first = std::exchange(worker.comesNext, nullptr)) {  // of Run's main task
+        StartClock(worker);
+        SwitchTo(worker.thread, *first, Destination::None);
+    }
     ThreadLoop(worker);
     worker.signalStack.Reset();
     worker.rest.kind.store(Rest::kAway, kRelaxed);
