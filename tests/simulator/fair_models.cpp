@@ -151,6 +151,63 @@ void NothingStarves(Priority priority) {
     Check(event.late <= 10000 * kUs, "a task waited longer than the bound");
 }
 
+// Three tasks of a group are pinned to the worker of the first group. They poll, or yield, until a
+// task of the first group has run. Each pinned task that goes on is found before that task. With
+// `hasHigh`, a High task of that group must begin after the current task.
+void PinnedOfAnotherGroup(bool hasHigh) {
+    static constexpr WorkerGroup kGroups[2] = {{"first", 1}, {"second", 1}};
+    Counters counters;
+    Event event, high;
+    SchedulerOptions options = FairOptions(2);
+    options.groups = kGroups;
+    options.groupCount = 2;
+    Counter *never = counters.New();
+    Counter *all = counters.New();
+    const bool yields = Random(2) != 0;
+    auto polls = [&](TaskScheduler *scheduler) {
+        while (!event.over) {
+            Compute(10);
+            if (yields) {
+                scheduler->Yield();
+                continue;
+            }
+            scheduler->PollCounter(never);
+        }
+    };
+    auto begins = [&](TaskScheduler *) { event.Begin(); };
+    auto urgent = [&](TaskScheduler *) { high.Begin(); };
+    auto pins = [&](TaskScheduler *scheduler) {  // the pinned tasks inherit its group
+        TaskOptions pinned;
+        pinned.worker = 0;
+        for (uint32_t i = 0; i < 3; ++i) scheduler->AddTask(MakeTask(polls), all, pinned);
+    };
+    auto submits = [&](TaskScheduler *scheduler) {
+        TaskOptions first = Of(Priority::Normal);
+        first.groups = static_cast<uint8_t>(1 + Random(2));
+        scheduler->AddTask(MakeTask(pins), all, first);
+        if (first.groups == 2) scheduler->Yield();
+        Compute(2000);
+        first.groups = 1;
+        event.Ask();
+        scheduler->AddTask(MakeTask(begins), all, first);
+        if (!hasHigh) return void(high.late = 0);
+        first.priority = Priority::High;
+        high.Ask();
+        scheduler->AddTask(MakeTask(urgent), all, first);
+    };
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        scheduler->IncrementCounter(never);
+        TaskOptions second = Of(Priority::Normal);
+        second.groups = 2;
+        scheduler->AddTask(MakeTask(submits), all, second);
+        scheduler->WaitForCounter(all);
+        scheduler->DecrementCounter(never);
+    });
+    for (Counter *counter : {never, all}) Counters::Kill(counter);
+    CheckSoon(high.late <= 200 * kUs, "pinned tasks that poll kept a High task waiting");
+    CheckSoon(event.late <= 3000 * kUs, "pinned tasks that poll kept others waiting");
+}
+
 // High tasks keep the worker busy, and several queues are late at once, one of them for the whole
 // time. The late queues must be served in turn, so that none of them starves.
 void NoneOfSeveralStarves() {
@@ -276,6 +333,51 @@ void SleepersHoldAllFibers() {
     Check(reported != 0, "running out of fibers was not reported");
     CheckSoon(reported <= event.asked + (5 * stall / 4 + 1) * 1000 * kUs,
               "running out of fibers was reported late");
+}
+
+// All fibers wait. A pinned task of another group cannot begin on the thread of the first worker,
+// nor can many older tasks. When the fibers become ready, each worker must find them.
+void ReadyAmongTasksThatCannotBegin() {
+    static constexpr WorkerGroup kGroups[2] = {{"first", 1}, {"second", 1}};
+    Counters counters;
+    Event event;
+    SchedulerOptions options = FairOptions(2);
+    options.groups = kGroups;
+    options.groupCount = 2;
+    options.smallFibers = options.largeFibers = 4;
+    options.onReport = [](const Report &, void *) {};  // it runs out of fibers
+    Counter *gate = counters.New();
+    Counter *all = counters.New();
+    auto waits = [&](TaskScheduler *scheduler) {
+        scheduler->WaitForCounter(gate);
+        if (!event.over) event.Begin();
+    };
+    auto nothing = [](TaskScheduler *) {};
+    bool hasFiber = false;
+    auto opens = [&](TaskScheduler *scheduler) {
+        hasFiber = true;
+        Compute(1000);
+        TaskOptions pinned;
+        pinned.worker = 0;
+        scheduler->AddTask(MakeTask(nothing), all, pinned);
+        Compute(5000);
+        event.Ask();
+        scheduler->DecrementCounter(gate);
+        Compute(30000);  // the other worker has to find them
+    };
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        scheduler->IncrementCounter(gate);
+        TaskOptions second = Of(Priority::High);
+        second.groups = 2;
+        scheduler->AddTask(MakeTask(opens), all, second);
+        while (!hasFiber) Compute(10);
+        TaskOptions first = Of(Priority::Normal);
+        first.groups = 1;
+        for (uint32_t i = 0; i < 40; ++i) scheduler->AddTask(MakeTask(waits), all, first);
+        scheduler->WaitForCounter(all);
+    });
+    for (Counter *counter : {gate, all}) Counters::Kill(counter);
+    CheckSoon(event.late <= 2000 * kUs, "a ready fiber waited for tasks that cannot begin");
 }
 
 // Tasks end one after the other, and then one takes long. NoProgress must be reported when no task
@@ -1132,8 +1234,14 @@ std::vector<Model> FairModels() {
          NoneOfOthersStarves, 20},
         {"aging_several", "Normal tasks that stay late, and Low, pinned and external ones",
          NoneOfSeveralStarves, 20},
+        {"pinned_polls", "pinned tasks of another group poll for a task of this one",
+         [] { PinnedOfAnotherGroup(false); }, 20},
+        {"pinned_polls_high", "the same, and a High task of this group",
+         [] { PinnedOfAnotherGroup(true); }, 20},
         {"sleepers_report", "a High task, while all fibers belong to sleeping Low tasks",
          SleepersHoldAllFibers},
+        {"ready_no_fiber", "ready fibers among tasks that lack fibers, a pinned one with them",
+         ReadyAmongTasksThatCannotBegin, 20},
         {"watchdog", "tasks that end, then one that takes long; watchdogMilliseconds is 1",
          WatchdogTells},
         {"aging_no_fiber", "a Low task, while polling tasks hold all fibers",

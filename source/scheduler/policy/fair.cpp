@@ -97,7 +97,10 @@ void ReadClock(Worker &worker) noexcept {
         fair.picks = 0;
         fair.wasFair = false;
     }
-    uint64_t &late = fair.late[worker.current->level.Index()];
+    // Pinned work lies on the list of its priority, whatever its group is.
+    const Fiber &ran = *worker.current;
+    const bool wasPinned = ran.pinnedTo != kAnyWorker;
+    uint64_t &late = fair.late[(wasPinned ? Level(ran.level.priority) : ran.level).Index()];
     const uint64_t most = std::min(kMostOwed * millisecond, now);
     late = std::clamp(late + kLevelShare * took, now - most, now + most);
     const bool counts = now >= fair.countAt;

@@ -60,12 +60,6 @@ inline void OweFairPick(Worker &worker) noexcept {
     worker.fair.isUrgent = worker.fair.isAsked = true;
 }
 
-/// The level was chosen, but its work cannot begin now. Its debt is cleared.
-inline void ForgoTurn(Worker &worker, Level level) noexcept {
-    worker.fair.late[level.Index()] = worker.fair.lookedAt;
-    worker.fair.serves = kLevels;
-}
-
 /// Returns true if a fair pick or one of a late level is due, as of the last look.
 bool OwesPick(Worker &worker) noexcept;
 

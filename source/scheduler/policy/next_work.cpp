@@ -65,9 +65,24 @@ Work Pick(Worker &worker) noexcept {
     return {};
 }
 
+// The highest level after the last one, in rounds. Its place differs from round to round.
+Work PickInTurn(Worker &worker) noexcept {
+    if (worker.ownWaits != nullptr) return PickOwn(worker);
+    Fairness &fair = worker.fair;
+    for (uint32_t rounds = 0; rounds <= 4; ++rounds, ++fair.turn, fair.nextInTurn = 0) {
+        for (uint32_t levels; (levels = LevelsToLookAt(worker) & (~0u << fair.nextInTurn)) != 0;) {
+            const uint32_t level = LowestBit(levels);
+            fair.nextInTurn = level + 1;
+            const bool othersFirst = fair.turn / 2 % 2 == 0;
+            if (const Work work = TakeOldest(worker, Level::At(level), othersFirst)) return work;
+        }
+    }
+    return {};
+}
+
 }  // namespace
 
-Work NextWork(Worker &worker) noexcept {
+Work NextWork(Worker &worker, bool inTurn) noexcept {
     Flush(worker, true);
     if (worker.fair.budget == 0) ReadClock(worker);
     if (WEFT_UNLIKELY(PumpGoesOn(worker))) return Found(worker, TakeNext(worker));
@@ -75,7 +90,7 @@ Work NextWork(Worker &worker) noexcept {
         return Found(worker, DrawNext(worker));
     for (;;) {
         TakeArrivals(worker);
-        const Work work = Pick(worker);
+        const Work work = WEFT_UNLIKELY(inTurn) ? PickInTurn(worker) : Pick(worker);
         if (WEFT_LIKELY(!IsStale(worker)) || work.isPinned) return Found(worker, work);
         // It may have been submitted after the change. So the worker asks again what it may run.
         if (work) PushEntry(worker, work.level, work.entry);

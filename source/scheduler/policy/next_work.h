@@ -10,8 +10,9 @@
 namespace weft::internal {
 
 /// Returns what the worker runs next; nothing if it can run nothing now. Counts off all finished
-/// tasks first.
-Work NextWork(Worker &worker) noexcept;
+/// tasks first. `inTurn`: takes the oldest entry of each level and place in turn. It is for a
+/// worker that looks for a fiber among tasks that cannot begin.
+Work NextWork(Worker &worker, bool inTurn = false) noexcept;
 
 /// Returns true if something else may be due.
 WEFT_FORCEINLINE bool IsCalled(const Worker &worker) noexcept {

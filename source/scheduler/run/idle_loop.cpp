@@ -159,43 +159,36 @@ bool FindWork(Worker &worker, Work &work) noexcept {
     return true;
 }
 
-// It runs a free fiber, which looks for work. If none is free, it takes the oldest work first. It
-// continues ready fibers and rescues tasks, and puts other tasks into the injector, to reach those
-// behind them. After one look at each of them it naps.
+// It runs a free fiber, which looks for work. If none is free, it looks once at each piece of work,
+// first at the usual one, then at those of all levels and places in turn. It continues ready fibers
+// and rescues tasks, and puts other tasks into the injector, to reach those behind them. Then it
+// naps.
 void ThreadLoop(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     uint64_t looksAt = env::Ticks();
-    uint64_t left = 0;  // pieces of work that it has not looked at
-    const auto run = [&](Fiber &fiber) {
-        worker.rest.kind.store(Rest::kNone, kRelaxed);
-        left = 0;
-        SwitchTo(worker.thread, fiber, Destination::None);
+    const auto findFiber = [&]() -> Fiber * {
+        if (Fiber *const fiber = AcquireFiber(worker)) {
+            fiber->begins = true;
+            return fiber;
+        }
+        const uint64_t most = 1 + CountQueued(worker);
+        for (uint64_t looks = 0; looks <= most; ++looks) {
+            const Work work = NextWork(worker, looks != 0);
+            if (!work) break;
+            if (work.entry.TheKind() == Entry::Fiber) return &work.entry.TheFiber();
+            if (Fiber *const fiber = Rescue(worker, work)) return fiber;
+            PutBehind(worker, work);
+        }
+        return nullptr;
     };
     StartClock(worker);
     for (bool isFirst = true; !scheduler.stopping.load(kSeqCst); isFirst = false) {
         if (worker.leaves && !isFirst) return;
-        if (Fiber *const fiber = AcquireFiber(worker)) {
-            fiber->begins = true;
-            run(*fiber);
+        if (Fiber *const fiber = findFiber()) {
+            worker.rest.kind.store(Rest::kNone, kRelaxed);
+            SwitchTo(worker.thread, *fiber, Destination::None);
             continue;
         }
-        // Lower levels get their share also if no task can begin, and at once.
-        worker.fair.budget = 0;
-        worker.fair.seen = kAllLevels;
-        OweFairPick(worker);
-        const Work work = NextWork(worker);
-        if (work) {
-            const bool isFiber = work.entry.TheKind() == Entry::Fiber;
-            if (Fiber *const fiber = isFiber ? &work.entry.TheFiber() : Rescue(worker, work)) {
-                run(*fiber);
-                continue;
-            }
-            if (left == 0) left = 1 + CountQueued(worker);
-            ForgoTurn(worker, work.level);
-            PutBehind(worker, work);
-            if (--left != 0) continue;
-        }
-        left = 0;
         AnswerIdleRequests(scheduler, &worker);
         Poll(worker, looksAt);
         env::NapThread();

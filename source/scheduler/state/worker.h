@@ -91,6 +91,7 @@ struct Fairness {
     bool isOne = false;         // one pick, a fair one or one of a late level
     uint32_t picks = 0;         // since the last fair pick
     uint32_t turn = 0;          // number of fair picks
+    uint32_t nextInTurn = 0;    // the lowest level that PickInTurn looks at next
     uint32_t serves = kLevels;  // the late level that gets its share now; kLevels: none
     bool isUrgent = false;      // something other than the usual order is due
     bool wasFair = false;       // the last pick was a fair one
