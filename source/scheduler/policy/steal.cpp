@@ -9,7 +9,7 @@ namespace weft::internal {
 
 namespace {
 
-constexpr uint64_t kMostMore = 15;  // the most entries that are taken in addition to the first
+constexpr uint64_t kMostMore = 24;  // the most entries that are taken in addition to the first
 
 // Moves an eighth of the remaining entries to the own deque.
 void TakeMore(Worker &worker, uint32_t victim, Level level) noexcept {
