@@ -151,10 +151,11 @@ void NothingStarves(Priority priority) {
     Check(event.late <= 10000 * kUs, "a task waited longer than the bound");
 }
 
-// Three tasks of a group are pinned to the worker of the first group. They poll, or yield, until a
-// task of the first group has run. Each pinned task that goes on is found before that task. With
-// `hasHigh`, a High task of that group must begin after the current task.
-void PinnedOfAnotherGroup(bool hasHigh) {
+// Three tasks of the first or the second group are pinned to the worker of the first one. They
+// poll, or yield, until a task of the first group has run. The usual order finds each of them
+// before that task. With `hasHigh`, a High task of the first group must begin after the current
+// task.
+void PinnedTasksPoll(bool hasHigh) {
     static constexpr WorkerGroup kGroups[2] = {{"first", 1}, {"second", 1}};
     Counters counters;
     Event event, high;
@@ -1234,10 +1235,10 @@ std::vector<Model> FairModels() {
          NoneOfOthersStarves, 20},
         {"aging_several", "Normal tasks that stay late, and Low, pinned and external ones",
          NoneOfSeveralStarves, 20},
-        {"pinned_polls", "pinned tasks of another group poll for a task of this one",
-         [] { PinnedOfAnotherGroup(false); }, 20},
+        {"pinned_polls", "pinned tasks of a group poll for a task of their worker's group",
+         [] { PinnedTasksPoll(false); }, 20},
         {"pinned_polls_high", "the same, and a High task of this group",
-         [] { PinnedOfAnotherGroup(true); }, 20},
+         [] { PinnedTasksPoll(true); }, 20},
         {"sleepers_report", "a High task, while all fibers belong to sleeping Low tasks",
          SleepersHoldAllFibers},
         {"ready_no_fiber", "ready fibers among tasks that lack fibers, a pinned one with them",

@@ -54,20 +54,9 @@ bool PumpGoesOn(const Worker &worker) noexcept {
            (worker.ownWaits == nullptr || worker.ownWaits->pump != worker.comesNext);
 }
 
-Work Pick(Worker &worker) noexcept {
-    if (WEFT_UNLIKELY(worker.ownWaits != nullptr)) return PickOwn(worker);
-    if (WEFT_UNLIKELY(worker.fair.isUrgent)) {
-        if (const Work work = PickFair(worker)) return work;
-    }
-    for (uint32_t levels = LevelsToLookAt(worker); levels != 0; levels &= levels - 1) {
-        if (const Work work = TakeUsual(worker, Level::At(LowestBit(levels)))) return work;
-    }
-    return {};
-}
-
-// The highest level after the last one, in rounds. Its place differs from round to round.
+// Takes the oldest work of the next lower level, in rounds. Four rounds have all orders of places
+// (TakeOldest). The first one may have begun before.
 Work PickInTurn(Worker &worker) noexcept {
-    if (worker.ownWaits != nullptr) return PickOwn(worker);
     Fairness &fair = worker.fair;
     for (uint32_t rounds = 0; rounds <= 4; ++rounds, ++fair.turn, fair.nextInTurn = 0) {
         for (uint32_t levels; (levels = LevelsToLookAt(worker) & (~0u << fair.nextInTurn)) != 0;) {
@@ -76,6 +65,18 @@ Work PickInTurn(Worker &worker) noexcept {
             const bool othersFirst = fair.turn / 2 % 2 == 0;
             if (const Work work = TakeOldest(worker, Level::At(level), othersFirst)) return work;
         }
+    }
+    return {};
+}
+
+Work Pick(Worker &worker, bool inTurn) noexcept {
+    if (WEFT_UNLIKELY(worker.ownWaits != nullptr)) return PickOwn(worker);
+    if (WEFT_UNLIKELY(inTurn)) return PickInTurn(worker);
+    if (WEFT_UNLIKELY(worker.fair.isUrgent)) {
+        if (const Work work = PickFair(worker)) return work;
+    }
+    for (uint32_t levels = LevelsToLookAt(worker); levels != 0; levels &= levels - 1) {
+        if (const Work work = TakeUsual(worker, Level::At(LowestBit(levels)))) return work;
     }
     return {};
 }
@@ -90,7 +91,7 @@ Work NextWork(Worker &worker, bool inTurn) noexcept {
         return Found(worker, DrawNext(worker));
     for (;;) {
         TakeArrivals(worker);
-        const Work work = WEFT_UNLIKELY(inTurn) ? PickInTurn(worker) : Pick(worker);
+        const Work work = Pick(worker, inTurn);
         if (WEFT_LIKELY(!IsStale(worker)) || work.isPinned) return Found(worker, work);
         // It may have been submitted after the change. So the worker asks again what it may run.
         if (work) PushEntry(worker, work.level, work.entry);

@@ -159,10 +159,9 @@ bool FindWork(Worker &worker, Work &work) noexcept {
     return true;
 }
 
-// It runs a free fiber, which looks for work. If none is free, it looks once at each piece of work,
-// first at the usual one, then at those of all levels and places in turn. It continues ready fibers
-// and rescues tasks, and puts other tasks into the injector, to reach those behind them. Then it
-// naps.
+// It runs a free fiber, which looks for work. If none is free, it takes the usual work first, then
+// that of all levels and places in turn. It continues ready fibers and rescues tasks, and puts
+// other tasks into the injector. After as many looks as there are pieces of work, it naps.
 void ThreadLoop(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     uint64_t looksAt = env::Ticks();
@@ -171,6 +170,7 @@ void ThreadLoop(Worker &worker) noexcept {
             fiber->begins = true;
             return fiber;
         }
+        worker.fair.budget = 0;  // the nap is not charged to the fiber that comes next
         const uint64_t most = 1 + CountQueued(worker);
         for (uint64_t looks = 0; looks <= most; ++looks) {
             const Work work = NextWork(worker, looks != 0);

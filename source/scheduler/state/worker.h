@@ -90,7 +90,7 @@ struct Fairness {
     uint32_t period = 1;        // picks from one look to the next, unless `isOne`
     bool isOne = false;         // one pick, a fair one or one of a late level
     uint32_t picks = 0;         // since the last fair pick
-    uint32_t turn = 0;          // number of fair picks
+    uint32_t turn = 0;          // number of fair picks, and of rounds of PickInTurn
     uint32_t nextInTurn = 0;    // the lowest level that PickInTurn looks at next
     uint32_t serves = kLevels;  // the late level that gets its share now; kLevels: none
     bool isUrgent = false;      // something other than the usual order is due
