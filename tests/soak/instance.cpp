@@ -237,7 +237,10 @@ void Instance::HelpAttached(TaskScheduler &scheduler, uint64_t seed) {
 // often it has run.
 void Instance::Batches(TaskScheduler &scheduler, Random &random, uint32_t tasks) {
     const uint32_t size = std::min(1 + random.Below(1u << (1 + random.Below(16))), tasks);
-    const uint32_t times = std::min(tasks / size, 20000u);
+    // More threads may spin than there are processors. Then each wait can take a time slice of
+    // each.
+    const uint32_t most = m_options.idle == IdlePolicy::Spin ? 200 : 20000;
+    const uint32_t times = std::min(tasks / size, most);
     std::vector<uint8_t> cells(size);
     std::vector<Task> batch;
     for (uint8_t &cell : cells) batch.push_back({Mark, &cell});
