@@ -149,7 +149,11 @@ TEST_CASE("Tracy: a task on top of a waiting one is a zone inside of its zone", 
             inside.AddTasksAndWait(1, inner.Tasks(), test::Named("second"));
             wrong += Differs("first");
         });
-        scheduler.AddTasksAndWait(1, outer.Tasks(), test::Named("first"));
+        // A task that is due after a millisecond goes first, and the wait then has a fiber of its
+        // own. If the thread loses its CPU for so long, the next round shows the usual case.
+        const uint32_t rounds = internal::race::kFinder ? 1 : 1000;
+        for (uint32_t round = 0; round < rounds && test::Tracy().deepest < 4; ++round)
+            scheduler.AddTasksAndWait(1, outer.Tasks(), test::Named("first"));
     }) == Status::Ok);
     CHECK(wrong.load() == 0);
     const test::TracyLog log = test::Tracy();
