@@ -81,7 +81,7 @@ Cost Measure(size_t bytes, Prepare prepare) {
     } run{Parts(bytes), prepare};
     weft::SchedulerOptions options;
     options.workers = kWorkers;
-    options.smallFibers = kReads + 100;
+    options.fibers = kReads + 100;
     weft::TaskScheduler scheduler(options);
     if (scheduler.Run(Run::Main, &run) != weft::Status::Ok) Wrong("Run");
     return run.cost;

@@ -95,8 +95,7 @@ void Compute50Microseconds() {
     [[maybe_unused]] const volatile uint64_t value = MixSteps(steps);
 }
 
-const weft::TaskOptions kHigh{weft::Priority::High, weft::StackClass::Small, weft::kAnyWorker,
-                              nullptr};
+const weft::TaskOptions kHigh{weft::Priority::High, weft::kAnyWorker, nullptr};
 
 // An external thread submits an empty High task about every millisecond, beside Normal tasks of 50
 // microseconds. Returns the time from just before AddTask to the beginning of the task.

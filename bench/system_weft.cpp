@@ -109,7 +109,7 @@ double HandOverFresh(uint32_t workers) {
     return cost;
 }
 
-// Tasks that wait until this object is destroyed. Each is on a small fiber of its own.
+// Tasks that wait until this object is destroyed. Each is on a fiber of its own.
 class Blocked {
 public:
     Blocked(weft::TaskScheduler *scheduler, uint32_t count)
@@ -140,7 +140,7 @@ double BesideBlocked(uint32_t workers, uint32_t count) {
     constexpr uint32_t kBlocked = 1000;
     weft::SchedulerOptions options;
     options.workers = workers;
-    options.smallFibers = kBlocked + 64;
+    options.fibers = kBlocked + 64;
     weft::TaskScheduler scheduler(options);
     Cells cells(count);
     const Weft::Batch batch(Workloads<Weft>::Write, cells);
@@ -159,11 +159,11 @@ double BesideBlocked(uint32_t workers, uint32_t count) {
     return cost;
 }
 
-// Returns the resident memory while that many tasks wait, each on a small fiber of its own.
+// Returns the resident memory while that many tasks wait, each on a fiber of its own.
 double ResidentWith(uint32_t fibers) {
     weft::SchedulerOptions options;
     options.workers = 1;
-    options.smallFibers = fibers + 8;
+    options.fibers = fibers + 8;
     weft::TaskScheduler scheduler(options);
     double bytes = 0;
     auto main = [&](weft::TaskScheduler *running) {
@@ -262,7 +262,7 @@ struct WeftInGroup : Weft {
     private:
         static inline const weft::TaskOptions kFirstGroup = [] {
             weft::TaskOptions options;
-            options.groups = 1;
+            options.group = 0;
             return options;
         }();
     };
@@ -275,7 +275,7 @@ double StartUp(uint32_t workers, uint32_t fibers) {
     for (uint32_t i = 0; i < kTimes; ++i) {
         weft::SchedulerOptions options;
         options.workers = workers;
-        if (fibers != 0) options.smallFibers = fibers;
+        if (fibers != 0) options.fibers = fibers;
         weft::TaskScheduler scheduler(options);
         if (scheduler.Run([](weft::TaskScheduler *, void *) {}) != weft::Status::Ok) Wrong("Run");
     }
@@ -288,7 +288,7 @@ double Memory(uint32_t workers, uint32_t fibers) {
     const double before = ResidentBytes();
     weft::SchedulerOptions options;
     options.workers = workers;
-    if (fibers != 0) options.smallFibers = fibers;
+    if (fibers != 0) options.fibers = fibers;
     weft::TaskScheduler scheduler(options);
     if (scheduler.Start() != weft::Status::Ok) Wrong("Start");
     const weft::Task task{[](weft::TaskScheduler *, void *) {}, nullptr};

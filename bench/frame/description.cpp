@@ -108,8 +108,7 @@ Duration ReadDuration(Line &line) {
 }
 
 bool IsKeyword(const std::string &word) {
-    return word == "stage" || word == "tasks" || word == "after" || word == "priority" ||
-           word == "stack";
+    return word == "stage" || word == "tasks" || word == "after" || word == "priority";
 }
 
 // Reads the names of earlier stages, up to the next keyword.
@@ -121,8 +120,8 @@ std::vector<uint32_t> ReadAfter(Line &line, const std::vector<Stage> &stages) {
                                           [&](const Stage &stage) { return stage.name == name; });
         if (earlier == stages.end()) line.Fail("no stage " + name + " comes before this one");
         after.push_back(static_cast<uint32_t>(earlier - stages.begin()));
-    } while (!line.IsAtEnd() && !line.IsNext("priority") && !line.IsNext("stack") &&
-             !line.IsNext("after") && line.Mistake().empty());
+    } while (!line.IsAtEnd() && !line.IsNext("priority") && !line.IsNext("after") &&
+             line.Mistake().empty());
     return after;
 }
 
@@ -149,12 +148,8 @@ Stage ReadStage(Line &line, const std::vector<Stage> &stages, Duration *duration
                                                         {{"high", weft::Priority::High},
                                                          {"normal", weft::Priority::Normal},
                                                          {"low", weft::Priority::Low}});
-        } else if (clause == "stack") {
-            stage.stack = line.OneOf<weft::StackClass>(
-                "stack (small or large)",
-                {{"small", weft::StackClass::Small}, {"large", weft::StackClass::Large}});
         } else {
-            line.Fail("expected after, priority or stack, once each; found " + clause);
+            line.Fail("expected after or priority, once each; found " + clause);
         }
     }
     return stage;

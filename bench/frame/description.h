@@ -1,7 +1,7 @@
 // Reads frames that are described in text, whose tasks only keep a processor busy. A line is empty,
 // a comment (# to the line's end), or
 //
-//     stage NAME tasks N DURATION [after NAME...] [priority high|normal|low] [stack small|large]
+//     stage NAME tasks N DURATION [after NAME...] [priority high|normal|low]
 //
 // The duration of a task is one of these, in ns, us, ms or s:
 //

@@ -29,7 +29,6 @@ struct Stage {
     std::vector<weft::Task> tasks;  ///< at least one; each runs once a frame
     std::vector<uint32_t> after;    ///< indices of earlier stages in Frame::stages
     weft::Priority priority = weft::Priority::Normal;
-    weft::StackClass stack = weft::StackClass::Small;
     /// The duration of each task in this frame; empty if it is not known in advance
     std::vector<double> nanoseconds = {};
 };

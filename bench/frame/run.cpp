@@ -36,8 +36,7 @@ void StartStage(weft::TaskScheduler *scheduler, void *arg) {
     // `done` counts this task, too. So it cannot reach zero before it counts the tasks of the
     // stage.
     scheduler->AddTasks(static_cast<uint32_t>(stage.tasks.size()), stage.tasks.data(),
-                        &starter.done,
-                        {stage.priority, stage.stack, weft::kAnyWorker, stage.name.c_str()});
+                        &starter.done, {stage.priority, weft::kAnyWorker, stage.name.c_str()});
 }
 
 class Runner {
@@ -65,8 +64,7 @@ public:
         const auto main = [](weft::TaskScheduler *scheduler, void *self) {
             static_cast<Runner *>(self)->RunAll(scheduler);
         };
-        const weft::TaskOptions asMain{weft::Priority::Normal, weft::StackClass::Large,
-                                       weft::kAnyWorker, kOwnTask};
+        const weft::TaskOptions asMain{weft::Priority::Normal, weft::kAnyWorker, kOwnTask};
         return weft::TaskScheduler(options).Run(main, this, asMain) == weft::Status::Ok
                    ? ""
                    : "weft does not run";
@@ -98,8 +96,7 @@ private:
     }
 
     void RunOne(weft::TaskScheduler *scheduler) {
-        const weft::TaskOptions first{weft::Priority::High, weft::StackClass::Small,
-                                      weft::kAnyWorker, kOwnTask};
+        const weft::TaskOptions first{weft::Priority::High, weft::kAnyWorker, kOwnTask};
         for (Starter &starter : m_starters)
             scheduler->AddTask({StartStage, &starter}, &starter.done, first);
         scheduler->WaitForAll(static_cast<uint32_t>(m_all.size()), m_all.data());

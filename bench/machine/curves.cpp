@@ -45,7 +45,7 @@ Point MeasureBatch(const Place &place, uint32_t count, double nanoseconds) {
             Counter counter;
             for (uint32_t group = 0; group < place.groups; ++group) {
                 TaskOptions options;
-                if (place.groups != 1) options.groups = static_cast<uint8_t>(1u << group);
+                if (place.groups != 1) options.group = static_cast<uint8_t>(group);
                 scheduler->AddTasks(count / place.groups, tasks.data(), &counter, options);
             }
             scheduler->WaitForCounter(&counter);

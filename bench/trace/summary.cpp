@@ -103,7 +103,6 @@ std::vector<TaskRow> TaskRows(const Timeline &timeline) {
         std::vector<int64_t> runs, queued;
         int64_t longestWait = 0;
         uint32_t stackBytes = 0;
-        uint64_t ofBytes = 0;
     };
     std::map<uint32_t, Times> byName;
     for (const Task &task : timeline.tasks) {
@@ -112,32 +111,17 @@ std::vector<TaskRow> TaskRows(const Timeline &timeline) {
         Times &times = byName[task.name];
         times.runs.push_back(task.run);
         times.longestWait = std::max(times.longestWait, task.longestWait);
-        uint64_t ofBytes = 0;
-        if (task.submission != kNone) {
-            const Submission &submission = timeline.submissions[task.submission];
-            times.queued.push_back(std::max<int64_t>(task.begin - submission.ns, 0));
-            ofBytes = submission.stack == weft::StackClass::Large ? timeline.largeStackBytes
-                                                                  : timeline.smallStackBytes;
-        }
-        if (task.stackBytes <= times.stackBytes) continue;
-        times.stackBytes = task.stackBytes;
-        times.ofBytes = ofBytes;
+        times.stackBytes = std::max(times.stackBytes, task.stackBytes);
+        if (task.submission == kNone) continue;
+        const Submission &submission = timeline.submissions[task.submission];
+        times.queued.push_back(std::max<int64_t>(task.begin - submission.ns, 0));
     }
     std::vector<TaskRow> rows;
     for (auto &[name, times] : byName) {
         std::sort(times.runs.begin(), times.runs.end());
         std::sort(times.queued.begin(), times.queued.end());
-        TaskRow row{name,
-                    times.runs.size(),
-                    0,
-                    0,
-                    0,
-                    0,
-                    times.longestWait,
-                    kUnknown,
-                    kUnknown,
-                    times.stackBytes,
-                    times.ofBytes};
+        TaskRow row{name, times.runs.size(), 0,        0,        0,
+                    0,    times.longestWait, kUnknown, kUnknown, times.stackBytes};
         for (const int64_t run : times.runs) row.total += run;
         row.p50 = Percentile(times.runs, 50);
         row.p99 = Percentile(times.runs, 99);
@@ -241,18 +225,12 @@ void PrintFrames(const Timeline &timeline, int64_t budget, const Summary &summar
               static_cast<unsigned long long>(summary.late.size() - kMost));
 }
 
-// Says so if the tasks of a name need a larger stack, or would do with a small one.
+// Says so if the tasks of a name use most of their stack.
 void Advise(const Timeline &timeline, const TaskRow &row, std::ostream &out) {
-    const uint64_t small = timeline.smallStackBytes;
-    const char *advice = nullptr;
-    if (row.stackBytes > row.ofBytes / 4 * 3) {
-        advice = row.ofBytes > small ? "make large stacks larger" : "give them a larger stack";
-    } else if (row.ofBytes > small && row.stackBytes < small / 2) {
-        advice = "a small stack is enough";
-    }
-    if (row.stackBytes == 0 || row.ofBytes == 0 || advice == nullptr) return;
-    Print(out, "advice: tasks `%s` use %.1f of %.0f KiB of stack: %s\n",
-          timeline.names[row.name].c_str(), KiB(row.stackBytes), KiB(row.ofBytes), advice);
+    if (row.stackBytes <= timeline.stackBytes / 4 * 3) return;
+    Print(out,
+          "advice: tasks `%s` use %.1f of %.0f KiB of stack: raise SchedulerOptions::stackBytes\n",
+          timeline.names[row.name].c_str(), KiB(row.stackBytes), KiB(timeline.stackBytes));
 }
 
 void PrintTasks(const Timeline &timeline, const Summary &summary, std::ostream &out) {
@@ -271,8 +249,8 @@ void PrintTasks(const Timeline &timeline, const Summary &summary, std::ostream &
             Print(out, " %10.1f %10.1f", Us(row.queued50), Us(row.queued99));
         else
             Print(out, " %10s %10s", "?", "?");
-        if (row.stackBytes != 0) Print(out, " %5.1f", KiB(row.stackBytes));
-        if (row.stackBytes != 0 && row.ofBytes != 0) Print(out, " of %.0f", KiB(row.ofBytes));
+        if (row.stackBytes != 0)
+            Print(out, " %5.1f of %.0f", KiB(row.stackBytes), KiB(timeline.stackBytes));
         out << '\n';
     }
     for (const TaskRow &row : summary.tasks) Advise(timeline, row, out);

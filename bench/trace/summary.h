@@ -43,7 +43,6 @@ struct TaskRow {
     int64_t longestWait;
     int64_t queued50, queued99;  // from submission to begin; kUnknown if there is no submission
     uint32_t stackBytes;         // the most that one task has used; 0: none was measured
-    uint64_t ofBytes;            // the size of the stack of that one; 0: unknown
 };
 
 /// The waits for one lock that another task held, in nanoseconds.

@@ -67,8 +67,7 @@ public:
         m_timeline.from = recording.from;
         m_timeline.until = recording.until;
         m_timeline.workers = recording.workers;
-        m_timeline.smallStackBytes = recording.smallStackBytes;
-        m_timeline.largeStackBytes = recording.largeStackBytes;
+        m_timeline.stackBytes = recording.stackBytes;
         m_timeline.slots = recording.Slots();
         m_timeline.names = recording.names;
         m_slots.resize(m_timeline.slots);
@@ -128,7 +127,7 @@ private:
         for (const Event &event : m_recording.events) {
             if (event.kind != TraceKind::Submit || event.ns > m_timeline.until) continue;
             submissions.push_back({event.ns, event.id, event.other, 0, event.name, ActorOf(event),
-                                   event.counter, event.priority, event.stack});
+                                   event.counter, event.priority});
         }
         m_byFirst.resize(submissions.size());
         for (uint32_t i = 0; i < m_byFirst.size(); ++i) m_byFirst[i] = i;

@@ -97,7 +97,6 @@ struct Submission {
     uint32_t actor;
     uint64_t counter;
     weft::Priority priority;
-    weft::StackClass stack;
 };
 
 struct Park {
@@ -131,10 +130,9 @@ struct Step {
 struct Timeline {
     int64_t from = 0, until = 0;  // the window
     uint32_t workers = 0;
-    uint32_t slots = 0;   // workers and attached threads
-    uint32_t actors = 0;  // all of these, and other threads
-    // SchedulerOptions::smallStackBytes and largeStackBytes; 0: unknown.
-    uint64_t smallStackBytes = 0, largeStackBytes = 0;
+    uint32_t slots = 0;       // workers and attached threads
+    uint32_t actors = 0;      // all of these, and other threads
+    uint64_t stackBytes = 0;  // SchedulerOptions::stackBytes
     // As in the recording, and a few more. The first one is empty.
     std::vector<std::string> names;
     std::vector<Task> tasks;    // in the order in which the events tell of them

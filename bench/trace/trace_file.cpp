@@ -18,9 +18,8 @@ namespace {
 
 using weft::TraceKind;
 
-constexpr uint32_t kHeaderBytes = 64, kHeaderWithStacks = 80, kRecordBytes = 32, kRingBytes = 24,
-                   kSectionBytes = 8;
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kHeaderBytes = 64, kRecordBytes = 32, kRingBytes = 24, kSectionBytes = 8;
+constexpr uint32_t kVersion = 2;
 constexpr uint32_t kTaskNext = 63;  // the end of a task and the begin of the next one
 constexpr uint32_t kText = 1, kRecords = 2, kEnd = 3, kRing = 4;  // kinds of sections
 constexpr uint32_t kMoreOfSubmit = 64, kIsFunction = 128;         // in the second word of a record
@@ -140,7 +139,9 @@ private:
             return static_cast<uint32_t>(Number(header + offset, 4));
         };
         if (field(8) != kVersion)
-            return "the recording has version " + std::to_string(field(8)) + ", and not 1";
+            return "the file has format " + std::to_string(field(8)) +
+                   ", and this program reads format " + std::to_string(kVersion) +
+                   (field(8) < kVersion ? ": record it again with weft 0.7 or later" : "");
         const uint32_t headerBytes = field(12), rings = field(20);
         if (headerBytes < kHeaderBytes || headerBytes > m_left || field(16) != kRecordBytes ||
             rings > kMaxRings)
@@ -148,19 +149,15 @@ private:
         m_recording.rings.resize(rings);
         m_states.resize(rings);
         m_recording.workers = std::min(field(24), m_recording.Slots());
-        m_recording.smallFibers = field(28);
-        m_recording.largeFibers = field(32);
-        m_start = Number(header + 40, 8);
-        m_recording.nanosecondsAtStart = Number(header + 48, 8);
-        const uint64_t bits = Number(header + 56, 8);
+        m_recording.fibers = field(28);
+        m_start = Number(header + 32, 8);
+        m_recording.nanosecondsAtStart = Number(header + 40, 8);
+        const uint64_t bits = Number(header + 48, 8);
         double ticksPerMicrosecond = 0;
         std::memcpy(&ticksPerMicrosecond, &bits, sizeof bits);
         const bool isGood = ticksPerMicrosecond > 1e-3 && ticksPerMicrosecond < 1e6;
         m_nsPerTick = isGood ? 1000 / ticksPerMicrosecond : 1;
-        if (headerBytes >= kHeaderWithStacks) {
-            m_recording.smallStackBytes = Number(header + 64, 8);
-            m_recording.largeStackBytes = Number(header + 72, 8);
-        }
+        m_recording.stackBytes = Number(header + 56, 8);
         if (rings == 0)
             m_recording.remarks.push_back("No scheduler has used the recorder.");
         else if (!isGood)
@@ -222,8 +219,7 @@ private:
         if (kind == kMoreOfSubmit && state.submit != SIZE_MAX) {
             Event &submit = m_recording.events[state.submit];
             submit.counter = a;
-            submit.priority = static_cast<weft::Priority>(std::min(other & 3, 2u));
-            submit.stack = static_cast<weft::StackClass>(other >> 2 & 1);
+            submit.priority = static_cast<weft::Priority>(std::min(other, 2u));
         }
         state.submit = SIZE_MAX;
         if (kind == kMoreOfSubmit) return;

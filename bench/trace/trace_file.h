@@ -41,7 +41,6 @@ struct Event {
     uint32_t ring;     // the worker; the last ring belongs to all other threads
     weft::TraceKind kind;
     weft::Priority priority;
-    weft::StackClass stack;
 };
 
 /// What the file has of one ring.
@@ -55,10 +54,8 @@ struct Ring {
 
 struct Recording {
     uint32_t workers = 0;
-    uint32_t smallFibers = 0;
-    uint32_t largeFibers = 0;
-    uint64_t smallStackBytes = 0;     // as in SchedulerOptions; 0: the file does not say
-    uint64_t largeStackBytes = 0;     // the same
+    uint32_t fibers = 0;              // as in SchedulerOptions
+    uint64_t stackBytes = 0;          // the same
     uint64_t nanosecondsAtStart = 0;  // of the steady clock
     std::vector<std::string> names;   // valid UTF-8 without control characters; names[0] is empty
     std::vector<Event> events;        // ordered by time; those of one ring in their order
@@ -70,8 +67,9 @@ struct Recording {
 
     /// Workers and attached threads. Ring `Slots()` is that of the other threads.
     uint32_t Slots() const { return rings.empty() ? 0 : static_cast<uint32_t>(rings.size()) - 1; }
-    /// The fibers from this index on are the own stacks of attached threads.
-    uint64_t OwnStacks() const { return uint64_t{smallFibers} + largeFibers; }
+    /// The fibers from this index on are the own stacks of attached threads. The pool has one fiber
+    /// more for each slot.
+    uint64_t OwnStacks() const { return uint64_t{fibers} + Slots(); }
 };
 
 /// Reads a recording in memory. Returns a problem if it is none at all.

@@ -18,7 +18,7 @@ namespace weft {
 /// Declares work that weft does not see, and that will let waiting tasks continue.
 ///
 /// While an object of this class exists, the scheduler does not report Stalled and
-/// OutOfSmallFibers, because this work may end the stall. Destroy it only after the work has
+/// OutOfFibers, because this work may end the stall. Destroy it only after the work has
 /// decremented its counter. The scheduler must outlive it; it need not be running.
 /// Thread-safe.
 ///

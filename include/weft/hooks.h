@@ -64,7 +64,7 @@ struct MemoryHooks {
     /// Returns whole pages, aligned to a page, or null.
     ///
     /// Each run calls it once for all stacks, and once for the reserve stacks of attached threads.
-    /// For each stack it asks for twice SchedulerOptions::largeStackBytes and some pages, because a
+    /// For each stack it asks for twice SchedulerOptions::stackBytes and some pages, because a
     /// waiting task may run another one on top of its own frames.
     /// weft protects the guard pages by the means of the system, so the pages must come from the
     /// system.
@@ -147,7 +147,6 @@ inline constexpr uint32_t kTraceKinds = 27;
 struct TraceEvent {
     TraceKind kind;
     Priority priority;  ///< Of the tasks that are submitted.
-    StackClass stack;   ///< Of the tasks that are submitted.
     uint32_t worker;    ///< The worker on which it happens; kAnyWorker on an external thread.
     uint32_t fiber;     ///< The fiber that runs; on an external thread a number of that thread.
     /// The other fiber, or the other worker: see TraceKind. kAnyWorker if there is none.

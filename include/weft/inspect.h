@@ -3,7 +3,7 @@
 //     #include <weft/inspect.h>
 //
 //     const weft::Statistics now = weft::GetStatistics(*scheduler);
-//     overlay.Print("%u of %u fibers", now.largeFibersInUse, now.largeFibers);
+//     overlay.Print("%u of %u fibers", now.fibersInUse, now.fibers);
 //
 //     weft::DescribeWaiters(*scheduler, [](const weft::WaiterInfo &waiter, void *) {
 //         const char *name = waiter.task != nullptr ? waiter.task : "a task without a name";
@@ -39,23 +39,19 @@ struct WorkerStatistics {
 struct Statistics {
     /// The sums over all workers and attached threads, also those that have detached.
     WorkerStatistics total;
-    uint64_t submittedOutside = 0;    ///< Tasks of external threads. `total` does not count them.
-    uint64_t pendingTasks = 0;        ///< Tasks that have been submitted and have not finished.
-    uint32_t workers = 0;             ///< As TaskScheduler::WorkerCount.
-    uint32_t attachedThreads = 0;     ///< Threads that are attached now.
-    uint32_t smallFibers = 0;         ///< 0, and so are the next two.
-    uint32_t smallFibersInUse = 0;    ///< 0.
-    uint32_t smallFibersTouched = 0;  ///< 0.
-    uint32_t largeFibers = 0;         ///< Fibers in the pool.
+    uint64_t submittedOutside = 0;  ///< Tasks of external threads. `total` does not count them.
+    uint64_t pendingTasks = 0;      ///< Tasks that have been submitted and have not finished.
+    uint32_t workers = 0;           ///< As TaskScheduler::WorkerCount.
+    uint32_t attachedThreads = 0;   ///< Threads that are attached now.
+    uint32_t fibers = 0;            ///< Fibers in the pool.
     /// Fibers with a task that runs or waits. A worker that looks for work also uses one.
-    uint32_t largeFibersInUse = 0;
+    uint32_t fibersInUse = 0;
     /// Fibers that have been used in this run: an upper bound of the most that were in use at the
     /// same time.
-    uint32_t largeFibersTouched = 0;
-    /// The most bytes of its stack that a measured task with a small stack has used. Includes
-    /// earlier runs with the same SchedulerOptions::stackMeter. 0 = no such task was measured.
-    size_t smallStackUsed = 0;
-    size_t largeStackUsed = 0;  ///< The same for large stacks.
+    uint32_t fibersTouched = 0;
+    /// The most bytes of its stack that a measured task has used. Includes earlier runs with the
+    /// same SchedulerOptions::stackMeter. 0 = no task was measured.
+    size_t stackUsed = 0;
 };
 
 /// Returns the state of the scheduler.

@@ -2,7 +2,7 @@
 //
 //     weft::SchedulerOptions options;
 //     options.workers = 4;
-//     options.smallFibers = 512;
+//     options.fibers = 512;
 //     weft::TaskScheduler scheduler(options);
 #pragma once
 
@@ -46,11 +46,10 @@ enum class IdlePolicy : uint8_t {
 /// Workers that belong together: cores of one kind, a NUMA node, or threads of a lower priority in
 /// the system.
 ///
-/// TaskOptions::groups says which group may run a task. If it is 0, the task has the group of the
-/// task that submits it. A task that gets no group in this way is in no group: any group that is
-/// not namedOnly may run it, and so may attached threads. If SchedulerOptions::lowGroups is not 0,
-/// only these groups run Low tasks that are in no group; attached threads do if it names all
-/// groups.
+/// TaskOptions::group says which group may run a task. If it is kAnyGroup, the task has the group
+/// of the task that submits it. A task that gets no group in this way is in no group: any group
+/// that is not namedOnly may run it, and so may attached threads. `runsLow` changes this for Low
+/// tasks.
 struct WorkerGroup {
     /// The name of the group's threads, instead of SchedulerOptions::threadName. Must outlive the
     /// scheduler.
@@ -66,6 +65,9 @@ struct WorkerGroup {
     uint32_t cpuWords = 0;
     /// True: the group runs only tasks that name it. Must be false for the first group.
     bool namedOnly = false;
+    /// True: the group runs Low tasks that are in no group, also if it is namedOnly. If this is
+    /// true for some groups, the others run no such tasks. TaskScheduler::SetRunsLow changes it.
+    bool runsLow = false;
 };
 
 /// All options of a scheduler. Run and Start check them.
@@ -83,20 +85,13 @@ struct SchedulerOptions {
     const WorkerGroup *groups = nullptr;
     /// Number of `groups`, up to 8.
     uint32_t groupCount = 0;
-    /// The groups that run Low tasks that are in no group: bit i for groups[i]. 0 = as for other
-    /// tasks.
-    uint8_t lowGroups = 0;
-    /// smallFibers + largeFibers tasks can run or wait at the same time. Each of the two is up to
-    /// 1,000,000. 0 = 128, or 16 for each worker if that is more.
-    uint32_t smallFibers = 0;
-    /// See smallFibers. 0 = 32, or 2 for each worker if that is more.
-    uint32_t largeFibers = 0;
-    /// Has no effect: each task has a stack of largeStackBytes. At least 16 KiB.
-    size_t smallStackBytes = 64 << 10;
+    /// Number of tasks that can run or wait at the same time, up to 1,000,000. 0 = 160, or 18 for
+    /// each worker if that is more.
+    uint32_t fibers = 0;
     /// Stack size of a task, at least 16 KiB. weft maps twice as much, so that a waiting task can
     /// run another one on top of its own frames. Pages that are never touched take no memory (on
     /// Windows they count as committed).
-    size_t largeStackBytes = 512 << 10;
+    size_t stackBytes = 512 << 10;
     /// Stack size of a worker thread, at least 64 KiB. Tasks never run on this stack.
     size_t threadStackBytes = 512 << 10;
     /// What a worker does when it finds no work.
@@ -133,11 +128,8 @@ struct SchedulerOptions {
     /// task of Run has returned. Then their calls are refused (RunEnding), and EndDelayed names
     /// what the end waits for. Up to 60,000.
     uint32_t stopGraceMilliseconds = 1000;
-    /// A stall (OutOfSmallFibers, Stalled) is reported when it has lasted for
-    /// this time. 1 to 60,000.
+    /// A stall (OutOfFibers, Stalled) is reported when it has lasted for this time. 1 to 60,000.
     uint32_t stallMilliseconds = 500;
-    /// Has no effect: see Priority for what lower priorities get. 1 to 60,000.
-    uint32_t agingMilliseconds = 100;
     /// weft reports NoProgress, once a run, if no task ends for this time while tasks are pending
     /// and a worker or attached thread is awake. The usual cause is a task that runs for too long
     /// or blocks its thread. A separate thread checks every quarter of this time. 1 to 600,000;

@@ -48,9 +48,8 @@ enum class ReportCode : uint16_t {
     WrongScheduler,      ///< A counter that another scheduler uses.
     TaskThrew,           ///< An exception left a task, or it called pthread_exit (fatal).
     FloatingPointState,  ///< A task changed the floating-point control words (debug builds).
-    OutOfSmallFibers,    ///< A task is to begin, but each fiber holds a task that waits.
-    OutOfLargeFibers,    ///< Never reported.
-    Stalled,             ///< All workers sleep, and tasks wait for something that no worker runs.
+    OutOfFibers,         ///< A task is to begin, but each fiber holds a task that waits.
+    Stalled = 21,        ///< All workers sleep, and tasks wait for something that no worker runs.
     OutOfMemory,         ///< A queue could not grow, or there is no memory for a wait or a block.
     MemoryInUse,         ///< A tag of a TaggedHeap is freed while it is retained.
     MemoryLeaked,        ///< A TaggedHeap or a BlockPool is destroyed while its memory is in use.

@@ -32,9 +32,6 @@ struct Task {
 /// the oldest task of a priority comes next after a millisecond, for at most a sixth of the time.
 enum class Priority : uint8_t { High, Normal, Low };
 
-/// Has no effect: each task has a stack of SchedulerOptions::largeStackBytes.
-enum class StackClass : uint8_t { Small, Large };
-
 /// The workers that may continue a task after a wait.
 enum class ResumeOn : uint8_t { AnyWorker, SameWorker };
 
@@ -58,21 +55,22 @@ enum class Meanwhile : uint8_t {
 
 /// In options: any worker. As a result: no worker.
 inline constexpr uint32_t kAnyWorker = ~0u;
+/// In options: the group of the task that submits, or no group.
+inline constexpr uint8_t kAnyGroup = 0xff;
 
 /// Options of one submission.
 struct TaskOptions {
     Priority priority = Priority::Normal;
-    StackClass stack = StackClass::Small;
     /// Pins the task to one worker or attached thread: only this one begins it, and continues it
     /// after a wait.
     uint32_t worker = kAnyWorker;
     /// The name of the task in reports. The string must live until the run has ended, as a string
     /// literal does.
     const char *name = nullptr;
-    /// The group that may run the task: bit i for SchedulerOptions::groups[i], and no other bit. 0
-    /// = the group of the task that submits it; if no task submits it, see WorkerGroup. Must be 0
+    /// The index in SchedulerOptions::groups of the group that may run the task. kAnyGroup = the
+    /// group of the task that submits it; if no task submits it, see WorkerGroup. Must be kAnyGroup
     /// if `worker` is given.
-    uint8_t groups = 0;
+    uint8_t group = kAnyGroup;
     /// The task belongs to this group (weft/data/task_group.h), which counts it, and skips it if
     /// the group is cancelled before the task begins. Then the submission has no counter. Not for
     /// AddTasksAndWait and not for the main task (BadOption). Child tasks of a group's task belong

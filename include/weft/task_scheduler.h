@@ -79,8 +79,7 @@ public:
     /// Returns a Status other than Ok if `main` did not run. Run may be called again after it has
     /// returned. A task of another scheduler may call it.
     Status Run(TaskFunction main, void *arg = nullptr,
-               const TaskOptions &options = {Priority::Normal, StackClass::Large, kAnyWorker,
-                                             "main"}) noexcept;
+               const TaskOptions &options = {Priority::Normal, kAnyWorker, "main"}) noexcept;
 
     /// Creates threads and fibers and returns, for a host that keeps its main loop.
     ///
@@ -254,13 +253,13 @@ public:
     /// scheduler runs.
     void SetActiveWorkers(uint32_t count) noexcept;
 
-    /// Changes SchedulerOptions::lowGroups: from now on these groups run Low tasks that are in no
-    /// group.
+    /// Changes WorkerGroup::runsLow of SchedulerOptions::groups[group].
     ///
-    /// With 0, these tasks run where other tasks that are in no group run. A Low task that has
-    /// begun in another group continues there until it waits or ends. If a bit stands for no group,
-    /// reports BadOption and has no effect. Thread-safe while the scheduler runs.
-    void SetLowGroups(uint8_t groups) noexcept;
+    /// If it is false for all groups, Low tasks that are in no group run where other tasks that are
+    /// in no group run. A Low task that has begun in another group continues there until it waits
+    /// or ends. If there is no such group, reports BadOption and has no effect. Thread-safe while
+    /// the scheduler runs.
+    void SetRunsLow(uint32_t group, bool runsLow) noexcept;
 
     /// Prepares the calling task to block its thread in the operating system.
     ///

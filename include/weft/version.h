@@ -2,5 +2,5 @@
 #pragma once
 
 #define WEFT_VERSION_MAJOR 0
-#define WEFT_VERSION_MINOR 6
+#define WEFT_VERSION_MINOR 7
 #define WEFT_VERSION_PATCH 0

@@ -112,10 +112,6 @@ enum {
 typedef uint8_t weft_priority;
 enum { WEFT_PRIORITY_HIGH = 0, WEFT_PRIORITY_NORMAL = 1, WEFT_PRIORITY_LOW = 2 };
 
-/// Has no effect: each task has a stack of weft_options::largeStackBytes.
-typedef uint8_t weft_stack_class;
-enum { WEFT_STACK_SMALL = 0, WEFT_STACK_LARGE = 1 };
-
 /// The workers that may continue a task after a wait.
 typedef uint8_t weft_resume_on;
 enum { WEFT_RESUME_ON_ANY_WORKER = 0, WEFT_RESUME_ON_SAME_WORKER = 1 };
@@ -192,8 +188,7 @@ enum {
     /// A task changed the floating-point control words (only if weft is a debug build).
     WEFT_REPORT_FLOATING_POINT_STATE = 18,
     /// A task is to begin, but each fiber holds a task that waits.
-    WEFT_REPORT_OUT_OF_SMALL_FIBERS = 19,
-    WEFT_REPORT_OUT_OF_LARGE_FIBERS = 20,  ///< Never reported.
+    WEFT_REPORT_OUT_OF_FIBERS = 19,
     /// All workers sleep, and tasks wait for something that no worker runs.
     WEFT_REPORT_STALLED = 21,
     WEFT_REPORT_OUT_OF_MEMORY = 22,     ///< There is no memory for a scheduler, a queue or a wait.
@@ -219,6 +214,9 @@ WEFT_API const char *weft_report_name(weft_report_code code) WEFT_NOTHROW;
 /// As the index of a worker in options: any worker. As a number of workers: the default number. As
 /// a result: no worker.
 #define WEFT_ANY_WORKER UINT32_MAX
+
+/// In options: the group of the task that submits, or no group.
+#define WEFT_ANY_GROUP UINT8_MAX
 
 /// A point in time that never comes.
 #define WEFT_NEVER UINT64_MAX
@@ -277,11 +275,10 @@ typedef struct weft_task_options {
     /// string literal does. Default: null.
     const char *name;
     weft_priority priority;  ///< Default: WEFT_PRIORITY_NORMAL.
-    weft_stack_class stack;  ///< Default: WEFT_STACK_SMALL.
-    /// The group that may run the task: bit i for weft_options::groups[i], and no other bit. 0 =
-    /// the group of the task that submits it; if no task submits it, see weft_worker_group. Must be
-    /// 0 if `worker` is given. Default: 0.
-    uint8_t groups;
+    /// The index in weft_options::groups of the group that may run the task. WEFT_ANY_GROUP = the
+    /// group of the task that submits it; if no task submits it, see weft_worker_group. Must be
+    /// WEFT_ANY_GROUP if `worker` is given. Default: WEFT_ANY_GROUP.
+    uint8_t group;
 } weft_task_options;
 
 /// Sets all fields to their defaults. `bytes`: sizeof(weft_task_options). Thread-safe. Needs no
@@ -337,10 +334,10 @@ typedef struct weft_thread_hooks {
 /// Workers that belong together: cores of one kind, a NUMA node, or threads of a lower priority in
 /// the system.
 ///
-/// weft_task_options::groups says which group may run a task. If it is 0, the task has the group of
-/// the task that submits it. A task that gets no group in this way is in no group: any group that
-/// is not namedOnly may run it, and so may attached threads. If weft_options::lowGroups is not 0,
-/// only these groups run low tasks that are in no group.
+/// weft_task_options::group says which group may run a task. If it is WEFT_ANY_GROUP, the task has
+/// the group of the task that submits it. A task that gets no group in this way is in no group: any
+/// group that is not namedOnly may run it, and so may attached threads. `runsLow` changes this for
+/// low tasks.
 typedef struct weft_worker_group {
     /// The name of the group's threads, instead of weft_options::threadName; or null. Must outlive
     /// the scheduler.
@@ -355,6 +352,9 @@ typedef struct weft_worker_group {
     uint32_t cpuWords;  ///< Number of 64-bit words in `cpus`, 1 to 1024.
     /// True: the group runs only tasks that name it. Must be false for the first group.
     bool namedOnly;
+    /// True: the group runs low tasks that are in no group, also if it is namedOnly. If this is
+    /// true for some groups, the others run no such tasks. weft_set_runs_low changes it.
+    bool runsLow;
 } weft_worker_group;
 
 /// All options of a scheduler. Initialise them with weft_options_init, then change fields. What the
@@ -378,23 +378,16 @@ typedef struct weft_options {
     /// Groups of workers. The sum of their workers must be `workers`. Null = one group. Default:
     /// null.
     const weft_worker_group *groups;
-    /// smallFibers + largeFibers tasks can run or wait at the same time. Each of the two is up to
-    /// 1,000,000. Default: 0, which means 128, or 16 for each worker if that is more.
-    uint32_t smallFibers;
-    /// See smallFibers. Default: 0, which means 32, or 2 for each worker if that is more.
-    uint32_t largeFibers;
-    /// Has no effect: each task has a stack of largeStackBytes. At least 16 KiB. Default: 64 KiB.
-    size_t smallStackBytes;
+    /// Number of tasks that can run or wait at the same time, up to 1,000,000. Default: 0, which
+    /// means 160, or 18 for each worker if that is more.
+    uint32_t fibers;
     /// Stack size of a task, at least 16 KiB. weft maps twice as much, so that a waiting task can
     /// run another one on top of its own frames. Default: 512 KiB.
-    size_t largeStackBytes;
+    size_t stackBytes;
     /// Stack size of a worker thread, at least 64 KiB. Tasks never run on it. Default: 512 KiB.
     size_t threadStackBytes;
     weft_idle_policy idle;   ///< Default: WEFT_IDLE_BALANCED.
     weft_affinity affinity;  ///< Default: WEFT_AFFINITY_NONE.
-    /// The groups that run low tasks that are in no group: bit i for groups[i]. Default: 0, as for
-    /// other tasks.
-    uint8_t lowGroups;
     /// True: weft installs a handler for SIGSEGV and SIGBUS that names the task whose stack has
     /// overflowed, and then calls the handler that was installed before. Default: false.
     bool reportStackOverflow;
@@ -424,11 +417,9 @@ typedef struct weft_options {
     /// main task of weft_run has returned. Then their calls are refused (RUN_ENDING). Up to 60,000.
     /// Default: 1,000.
     uint32_t stopGraceMilliseconds;
-    /// A stall (OUT_OF_SMALL_FIBERS, STALLED) is reported when it has lasted for this time. 1 to
+    /// A stall (OUT_OF_FIBERS, STALLED) is reported when it has lasted for this time. 1 to
     /// 60,000. Default: 500.
     uint32_t stallMilliseconds;
-    /// Has no effect. 1 to 60,000. Default: 100.
-    uint32_t agingMilliseconds;
     /// weft reports NO_PROGRESS, once a run, if no task ends for this time while tasks are pending
     /// and a worker or attached thread is awake. Up to 600,000. Default: 0, no check.
     uint32_t watchdogMilliseconds;
@@ -677,7 +668,7 @@ WEFT_API void weft_decrement_counter(weft_scheduler *scheduler, weft_counter *co
                                      uint32_t n) WEFT_NOTHROW;
 
 /// Declares work that weft does not see, and that will decrement a counter: of a device, a network,
-/// another thread. Until its end, weft does not report STALLED and OUT_OF_SMALL_FIBERS. `name`: for
+/// another thread. Until its end, weft does not report STALLED and OUT_OF_FIBERS. `name`: for
 /// tools; it may be null, and must live until the end of the work. Each call needs one
 /// weft_end_external_work with the same name, after the counter has been decremented. Thread-safe.
 /// Needs no run.
@@ -755,9 +746,10 @@ WEFT_API uint32_t weft_worker_count(const weft_scheduler *scheduler) WEFT_NOTHRO
 /// call or the end of the run. Attached threads do not count. Thread-safe.
 WEFT_API void weft_set_active_workers(weft_scheduler *scheduler, uint32_t count) WEFT_NOTHROW;
 
-/// Changes weft_options::lowGroups: from now on these groups run low tasks that are in no group.
-/// If a bit stands for no group, reports BAD_OPTION and has no effect. Thread-safe.
-WEFT_API void weft_set_low_groups(weft_scheduler *scheduler, uint8_t groups) WEFT_NOTHROW;
+/// Changes weft_worker_group::runsLow of groups[group]. If there is no such group, reports
+/// BAD_OPTION and has no effect. Thread-safe.
+WEFT_API void weft_set_runs_low(weft_scheduler *scheduler, uint32_t group,
+                                bool runsLow) WEFT_NOTHROW;
 
 /// Says in the trace that the frame with this number ends here, and that the next one begins.
 /// Thread-safe. Has no effect if nothing is traced, or without a run.
@@ -778,16 +770,13 @@ typedef struct weft_statistics {
     uint64_t steals;       ///< How often a worker took tasks or a ready fiber from another worker.
     uint64_t sleeps;       ///< How often a worker fell asleep.
     uint64_t wakes;        ///< How often a worker woke another worker.
-    uint64_t submittedOutside;    ///< Tasks of external threads. `submitted` does not count them.
-    uint64_t pendingTasks;        ///< Tasks that have been submitted and have not finished.
-    uint32_t workers;             ///< As weft_worker_count.
-    uint32_t attachedThreads;     ///< Threads that are attached now.
-    uint32_t smallFibers;         ///< 0, and so are the next two.
-    uint32_t smallFibersInUse;    ///< 0.
-    uint32_t smallFibersTouched;  ///< 0.
-    uint32_t largeFibers;         ///< Fibers in the pool.
-    uint32_t largeFibersInUse;    ///< With a task that runs or waits, or a worker that searches.
-    uint32_t largeFibersTouched;  ///< Fibers that have been used in this run.
+    uint64_t submittedOutside;  ///< Tasks of external threads. `submitted` does not count them.
+    uint64_t pendingTasks;      ///< Tasks that have been submitted and have not finished.
+    uint32_t workers;           ///< As weft_worker_count.
+    uint32_t attachedThreads;   ///< Threads that are attached now.
+    uint32_t fibers;            ///< Fibers in the pool.
+    uint32_t fibersInUse;       ///< With a task that runs or waits, or a worker that searches.
+    uint32_t fibersTouched;     ///< Fibers that have been used in this run.
 } weft_statistics;
 
 /// Writes the statistics of the scheduler to `statistics`. `bytes`: sizeof(weft_statistics). Fields

@@ -20,7 +20,7 @@ void NullFunction(Log &log) {
 
 void TinyStacks(Log &log) {
     SchedulerOptions options = log.Options();
-    options.smallStackBytes = 1000;
+    options.stackBytes = 1000;
     TaskScheduler(options).Run(Nothing);  // returns Status::BadOption
 }
 
@@ -93,7 +93,7 @@ void RunUntilHelped(Log &log, const SchedulerOptions &options, TaskFunction main
 void PoolTooSmall(Log &log) {
     SchedulerOptions options = log.Options();
     options.workers = 1;
-    options.smallFibers = options.largeFibers = 2;
+    options.fibers = 4;
     RunUntilHelped(log, options, [](TaskScheduler *scheduler, void *event) {
         const std::vector<Task> tasks(20, Task{WaitForArgument, event});
         Counter counter;
@@ -117,8 +117,7 @@ void OverflowStack(Log &) {
     options.workers = 1;
     options.reportStackOverflow = true;
     TaskScheduler(options).Run([](TaskScheduler *, void *) { s_result = Recurse(1000000); },
-                               nullptr,
-                               {Priority::Normal, StackClass::Small, kAnyWorker, "recursion"});
+                               nullptr, {Priority::Normal, kAnyWorker, "recursion"});
 }
 
 }  // namespace
@@ -136,7 +135,7 @@ const std::vector<Mistake> &AllMistakes() {
             {ReportCode::NotRunning, "NotRunning", NotRunning, false},
             {ReportCode::WrongThread, "WrongThread", StopFromTask, false},
             {ReportCode::LeftAttached, "LeftAttached", EndsAttached, false},
-            {ReportCode::OutOfSmallFibers, "OutOfSmallFibers", PoolTooSmall, false},
+            {ReportCode::OutOfFibers, "OutOfFibers", PoolTooSmall, false},
             {ReportCode::Stalled, "Stalled", Stalled, false},
             {ReportCode::StackOverflow, "StackOverflow", OverflowStack, true},
     };

@@ -158,7 +158,7 @@ int main(int argc, char **argv) {
     }
     weft::SchedulerOptions options;
     options.workers = 2;
-    options.smallFibers = 4100;  // a task that waits for its part holds a fiber
+    options.fibers = 4100;  // a task that waits for its part holds a fiber
     weft::TaskScheduler scheduler(options);
     const bool hasRun = scheduler.Run(Program::Main, &program) == weft::Status::Ok;
     close(program.file);

@@ -199,7 +199,7 @@ int main(int argc, char **argv) {
     CLI11_PARSE(app, argc, argv);
     Main main{std::chrono::milliseconds(milliseconds)};
     weft::SchedulerOptions options;
-    options.smallFibers = kReads + 64;  // a task that waits for its read holds a fiber
+    options.fibers = kReads + 64;  // a task that waits for its read holds a fiber
     if (weft::TaskScheduler(options).Run(Main::Task, &main) != weft::Status::Ok) return 1;
     return main.right ? 0 : 1;
 }

@@ -80,7 +80,6 @@ int main(void) {
     weft_task_options low;
     weft_task_options_init(&low, sizeof low);
     low.priority = WEFT_PRIORITY_LOW;
-    low.stack = WEFT_STACK_LARGE;  // printf may need more than 64 KiB
     low.name = "print_sum";
 
     weft_counter summed = WEFT_COUNTER_INIT, printed = WEFT_COUNTER_INIT;

@@ -44,8 +44,7 @@ weft::Coroutine<> Visit(Shop &shop, uint32_t number) {
 
 int main() {
     weft::SchedulerOptions options;
-    options.smallFibers = 6;
-    options.largeFibers = 2;
+    options.fibers = 8;
     weft::TaskScheduler scheduler(options);
     uint64_t takings = 0;
     auto day = [&](weft::TaskScheduler *running) {

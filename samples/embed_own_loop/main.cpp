@@ -76,12 +76,12 @@ std::vector<weft::Task> TasksOf(weft::TaskFunction function, std::vector<Item> &
 int main() {
     Statistics statistics;
     weft::SchedulerOptions options;
-    // at most one worker runs streaming tasks
-    const weft::WorkerGroup groups[2] = {{"streaming", 1}, {"frame", 2}};
+    // Streaming tasks name group 1, so only its worker runs them. It also runs other tasks.
+    const weft::WorkerGroup groups[2] = {{"frame", 2}, {"streaming", 1}};
+    constexpr uint8_t kStreaming = 1;
     options.workers = 3;  // threads that weft makes
     options.groups = groups;
     options.groupCount = 2;
-    options.lowGroups = 1;
     options.trace.user = &statistics;
     options.trace.event = Statistics::OnEvent;
     weft::TaskScheduler scheduler(options);
@@ -97,20 +97,18 @@ int main() {
 
     weft::Counter streaming;  // checked only after the last frame
     scheduler.AddTasks(kChunks, load.data(), &streaming,
-                       {weft::Priority::Low, weft::StackClass::Small, weft::kAnyWorker, kStream});
+                       {weft::Priority::Low, weft::kAnyWorker, kStream, kStreaming});
 
     bool right = true;
     std::printf("frame  simulate  draw\n");
     for (uint32_t frame = 0; frame < kFrames; ++frame) {
         weft::Counter simulated;
-        scheduler.AddTasks(
-            kBodies, simulate.data(), &simulated,
-            {weft::Priority::High, weft::StackClass::Small, weft::kAnyWorker, kSimulate});
+        scheduler.AddTasks(kBodies, simulate.data(), &simulated,
+                           {weft::Priority::High, weft::kAnyWorker, kSimulate});
         // ... the loop's own work: input, network, ...
         scheduler.WaitForCounter(&simulated);  // this thread runs tasks meanwhile
-        scheduler.AddTasksAndWait(
-            kStrips, draw.data(),
-            {weft::Priority::Normal, weft::StackClass::Small, weft::kAnyWorker, kDraw});
+        scheduler.AddTasksAndWait(kStrips, draw.data(),
+                                  {weft::Priority::Normal, weft::kAnyWorker, kDraw});
 
         const uint32_t drawn = statistics.drawn.exchange(0),
                        moved = statistics.simulated.exchange(0);

@@ -31,7 +31,7 @@ weft::SchedulerOptions SchedulerOptionsOf(const RunOptions &options) {
     result.maxAttached = kMaxAttached;
     result.recorder = options.recorder;
     result.stackMeter = options.stackMeter;
-    if (options.screen != nullptr) result.largeStackBytes = 4 << 20;  // graphics drivers need much
+    if (options.screen != nullptr) result.stackBytes = 4 << 20;  // graphics drivers need much
     return result;
 }
 
@@ -112,7 +112,7 @@ private:
 
     static weft::TaskOptions Named(const char *name,
                                    weft::Priority priority = weft::Priority::Normal) {
-        return {priority, weft::StackClass::Small, weft::kAnyWorker, name};
+        return {priority, weft::kAnyWorker, name};
     }
 
     // The frames of a screen: each one begins at its time, and is shown on worker 0, which is the
@@ -142,7 +142,7 @@ private:
         const weft::FrameStage stages[kTurns] = {
             weft::MakeStage(pace, Named("pace")), weft::MakeStage(world, Named("world")),
             weft::MakeStage(render, Named("render")),
-            weft::MakeStage(show, {weft::Priority::High, weft::StackClass::Large, 0, "show"})};
+            weft::MakeStage(show, {weft::Priority::High, 0, "show"})};
         weft::FramePipeline pipeline(m_schedulerOptions, kTurns, stages, kInFlight);
         running = &pipeline;
         m_startNs = NowNs();
@@ -294,9 +294,8 @@ private:
                               m_frames[params.slot].scene.rgb,
                               {}});
         if (weft::TaskScheduler::Current() == nullptr) return m_pictures.back()(nullptr);
-        m_scheduler.AddTask(
-            weft::MakeTask(m_pictures.back()), &m_toWrite,
-            {weft::Priority::Low, weft::StackClass::Large, weft::kAnyWorker, "picture"});
+        m_scheduler.AddTask(weft::MakeTask(m_pictures.back()), &m_toWrite,
+                            {weft::Priority::Low, weft::kAnyWorker, "picture"});
     }
 
     void Write(Picture *picture) {

@@ -56,7 +56,7 @@ public:
         return {};
     }
     // Shows a frame. Returns false to end the run; a later frame that has begun is shown, too.
-    // Called on the thread that called RunTasks, with a large stack.
+    // Called on the thread that called RunTasks, with a stack of 4 MiB.
     virtual bool Show(const ShownFrame &frame) = 0;
 
 private:

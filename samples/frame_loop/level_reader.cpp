@@ -147,7 +147,7 @@ private:
     }
 
     // Checks that no node occurs twice and that the tree is not too deep. Then each walk of the
-    // tree ends, and needs only a small stack.
+    // tree ends.
     void CheckTree() {
         std::vector<std::pair<int, int>> open{{m_level.root, 0}};
         std::vector<bool> seen(m_level.nodes.size());

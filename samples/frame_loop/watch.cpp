@@ -59,11 +59,8 @@ std::string WatchText::Next(uint64_t frames, int64_t ns) {
     m_seconds = static_cast<double>(std::max<int64_t>(ns - m_ns, 1)) / 1e9;
     std::string text = Format("frame %-8" PRIu64 " %.0f frames a second\n", frames,
                               static_cast<double>(frames - m_frames) / m_seconds);
-    text += Format("tasks %" PRIu64
-                   " pending; fibers %u of %u small (at most %u), %u of %u large (at most "
-                   "%u)\n",
-                   now.pendingTasks, now.smallFibersInUse, now.smallFibers, now.smallFibersTouched,
-                   now.largeFibersInUse, now.largeFibers, now.largeFibersTouched);
+    text += Format("tasks %" PRIu64 " pending; fibers %u of %u (at most %u)\n", now.pendingTasks,
+                   now.fibersInUse, now.fibers, now.fibersTouched);
     text += "waiting   " + WaitingTasks(m_scheduler) + "\n";
     text += Format("%-9s %10s %10s %10s %10s %10s %10s\n", "a second", "tasks", "inline", "waits",
                    "steals", "sleeps", "wakes");

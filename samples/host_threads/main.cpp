@@ -125,8 +125,7 @@ int main() {
     weft::SchedulerOptions options;
     options.workers = kWorkers;
     options.hostThreads = true;
-    options.smallFibers = 64;
-    options.largeFibers = 8;
+    options.fibers = 72;
     options.maxAttached = 1;
     options.pendingTasks = 1024;  // a frame, its jobs, and room for changes
     memory.AttachTo(options.memory);

@@ -50,9 +50,7 @@ private:
 
     static void AddTasks(const ModuleHost &host, uint32_t count, const weft::Task *tasks) {
         // The name of a task must outlive the run, so it does not come from the module.
-        Of(host).m_group.AddTasks(
-            count, tasks,
-            {weft::Priority::Low, weft::StackClass::Small, weft::kAnyWorker, "module"});
+        Of(host).m_group.AddTasks(count, tasks, {weft::Priority::Low, weft::kAnyWorker, "module"});
     }
     static void AddTaskLater(const ModuleHost &host, uint32_t milliseconds, weft::Task task) {
         weft::TaskOptions options;

@@ -18,7 +18,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using weft::Priority;
-using weft::StackClass;
 
 constexpr uint32_t kFrames = 60, kBodies = 200;
 
@@ -110,10 +109,9 @@ void Play(weft::TaskScheduler &scheduler, std::FILE *file, Result &result) {
     std::vector<Body> bodies(kBodies);
     const std::vector<weft::Task> stages[] = {
         TasksOf(Body::Move, bodies), TasksOf(Body::Animate, bodies), TasksOf(Body::Draw, bodies)};
-    const weft::TaskOptions inFrame{Priority::High, StackClass::Small, weft::kAnyWorker, "frame"};
-    const weft::TaskOptions beside{Priority::Low, StackClass::Small, weft::kAnyWorker, "streaming"};
-    const weft::TaskOptions onMainThread{Priority::High, StackClass::Small,
-                                         scheduler.CurrentWorker(), "upload"};
+    const weft::TaskOptions inFrame{Priority::High, weft::kAnyWorker, "frame"};
+    const weft::TaskOptions beside{Priority::Low, weft::kAnyWorker, "streaming"};
+    const weft::TaskOptions onMainThread{Priority::High, scheduler.CurrentWorker(), "upload"};
 
     weft::BlockingCalls calls(scheduler);
     Streaming streaming(calls, file, device, onMainThread);

@@ -21,8 +21,7 @@ void IgnoreReport(const weft::Report &, void *) {}
 bool Show(const OrderBug &bug, uint32_t orders, uint32_t replays, uint64_t first) {
     weft::SchedulerOptions options;
     options.order = first;
-    options.smallFibers = 16;
-    options.largeFibers = 2;
+    options.fibers = 18;
     options.onReport = IgnoreReport;
     const auto wrong = [&](weft::TaskScheduler &scheduler) { return bug.test(scheduler, false); };
     const auto right = [&](weft::TaskScheduler &scheduler) { return bug.test(scheduler, true); };

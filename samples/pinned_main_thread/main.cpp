@@ -54,9 +54,8 @@ struct Texture {
         for (uint32_t pixel = 0; pixel < kPixels; ++pixel)
             texture.sum += (texture.number + pixel) & 0xff;
         const weft::Task upload{Upload, arg};
-        scheduler->AddTasksAndWait(
-            1, &upload,
-            {weft::Priority::High, weft::StackClass::Small, kWindowThread, "window call"});
+        scheduler->AddTasksAndWait(1, &upload,
+                                   {weft::Priority::High, kWindowThread, "window call"});
         ++texture.sum;  // the upload has ended, so the pixels may change
     }
     static void Upload(weft::TaskScheduler *, void *arg) {
@@ -99,8 +98,7 @@ int main() {
     constexpr uint32_t kTextures = kFrames * kTexturesPerFrame;
     Window window(kTextures);
     weft::TaskScheduler scheduler;
-    const weft::TaskOptions pinned{weft::Priority::Normal, weft::StackClass::Large, kWindowThread,
-                                   "window"};
+    const weft::TaskOptions pinned{weft::Priority::Normal, kWindowThread, "window"};
     if (scheduler.Run(Main, &window, pinned) != weft::Status::Ok) return 1;
 
     bool right = window.Handled() == kTextures && window.WrongThreads() == 0;

@@ -242,7 +242,7 @@ int main(int count, char **arguments) {
         return std::puts("no sockets on loopback"), 1;
     weft::SchedulerOptions options;
     options.workers = 2;
-    options.smallFibers = 32;  // a save that waits holds none
+    options.fibers = 32;  // a save that waits holds none
     weft::TaskScheduler scheduler(options);
     std::thread epoll([&] { game->RunEpoll(); });
     const weft::Clock::time_point begin = weft::Now();
@@ -256,8 +256,8 @@ int main(int count, char **arguments) {
     std::printf(
         "%u saves of %u players in %.0f ms with %u fibers; %u requests repeated, %u locks refused, "
         "%llu stored\n",
-        saves, kPlayers, took.count(), options.smallFibers, game->repeated.load(),
-        game->refused.load(), static_cast<unsigned long long>(game->storage.Sum()));
+        saves, kPlayers, took.count(), options.fibers, game->repeated.load(), game->refused.load(),
+        static_cast<unsigned long long>(game->storage.Sum()));
     return status == weft::Status::Ok && game->storage.Sum() == saves ? 0 : 1;
 }
 #else

@@ -121,7 +121,7 @@ void Audit(Bank *bank, uint32_t *wrong) {
 
 int main() {
     weft::SchedulerOptions options;
-    options.smallFibers = kOrders + 8;  // a waiting clerk holds a fiber
+    options.fibers = kOrders + 8;  // a waiting clerk holds a fiber
     weft::TaskScheduler scheduler(options);
     if (scheduler.Start() != weft::Status::Ok) return 1;
 

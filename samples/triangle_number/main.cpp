@@ -48,8 +48,8 @@ void TriangleNumber(weft::TaskScheduler *scheduler, void *arg) {
 int main(int argc, char **argv) {
     weft::SchedulerOptions options;
     CLI::App app("Adds up the numbers from 1 to 47,593,243 as tasks, and checks the sum.");
-    app.add_option("--fibers", options.smallFibers,
-                   "SchedulerOptions::smallFibers, up to 1,000,000; 0 = automatic");
+    app.add_option("--fibers", options.fibers,
+                   "SchedulerOptions::fibers, up to 1,000,000; 0 = automatic");
     CLI11_PARSE(app, argc, argv);
     weft::TaskScheduler scheduler(options);
     uint64_t sum = 0;

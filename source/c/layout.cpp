@@ -28,6 +28,7 @@ static_assert(offsetof(weft_worker_group, nice) == offsetof(Group, nice));
 static_assert(offsetof(weft_worker_group, cpus) == offsetof(Group, cpus));
 static_assert(offsetof(weft_worker_group, cpuWords) == offsetof(Group, cpuWords));
 static_assert(offsetof(weft_worker_group, namedOnly) == offsetof(Group, namedOnly));
+static_assert(offsetof(weft_worker_group, runsLow) == offsetof(Group, runsLow));
 
 template <class Number, class Enum>
 constexpr bool IsSame(int number, Enum value) {
@@ -36,6 +37,7 @@ constexpr bool IsSame(int number, Enum value) {
 }
 
 static_assert(WEFT_ANY_WORKER == kAnyWorker);
+static_assert(WEFT_ANY_GROUP == kAnyGroup);
 
 static_assert(IsSame<weft_status>(WEFT_STATUS_OK, Status::Ok));
 static_assert(IsSame<weft_status>(WEFT_STATUS_BAD_OPTION, Status::BadOption));
@@ -49,9 +51,6 @@ static_assert(IsSame<weft_status>(WEFT_STATUS_TOO_MANY_THREADS, Status::TooManyT
 static_assert(IsSame<weft_priority>(WEFT_PRIORITY_HIGH, Priority::High));
 static_assert(IsSame<weft_priority>(WEFT_PRIORITY_NORMAL, Priority::Normal));
 static_assert(IsSame<weft_priority>(WEFT_PRIORITY_LOW, Priority::Low));
-
-static_assert(IsSame<weft_stack_class>(WEFT_STACK_SMALL, StackClass::Small));
-static_assert(IsSame<weft_stack_class>(WEFT_STACK_LARGE, StackClass::Large));
 
 static_assert(IsSame<weft_resume_on>(WEFT_RESUME_ON_ANY_WORKER, ResumeOn::AnyWorker));
 static_assert(IsSame<weft_resume_on>(WEFT_RESUME_ON_SAME_WORKER, ResumeOn::SameWorker));
@@ -90,8 +89,7 @@ static_assert(IsSame<Code>(WEFT_REPORT_COUNTER_OVERFLOW, ReportCode::CounterOver
 static_assert(IsSame<Code>(WEFT_REPORT_WRONG_SCHEDULER, ReportCode::WrongScheduler));
 static_assert(IsSame<Code>(WEFT_REPORT_TASK_THREW, ReportCode::TaskThrew));
 static_assert(IsSame<Code>(WEFT_REPORT_FLOATING_POINT_STATE, ReportCode::FloatingPointState));
-static_assert(IsSame<Code>(WEFT_REPORT_OUT_OF_SMALL_FIBERS, ReportCode::OutOfSmallFibers));
-static_assert(IsSame<Code>(WEFT_REPORT_OUT_OF_LARGE_FIBERS, ReportCode::OutOfLargeFibers));
+static_assert(IsSame<Code>(WEFT_REPORT_OUT_OF_FIBERS, ReportCode::OutOfFibers));
 static_assert(IsSame<Code>(WEFT_REPORT_STALLED, ReportCode::Stalled));
 static_assert(IsSame<Code>(WEFT_REPORT_OUT_OF_MEMORY, ReportCode::OutOfMemory));
 static_assert(IsSame<Code>(WEFT_REPORT_MEMORY_IN_USE, ReportCode::MemoryInUse));
@@ -165,10 +163,8 @@ const char *NameOf(ReportCode code) noexcept {
             return "TaskThrew";
         case ReportCode::FloatingPointState:
             return "FloatingPointState";
-        case ReportCode::OutOfSmallFibers:
-            return "OutOfSmallFibers";
-        case ReportCode::OutOfLargeFibers:
-            return "OutOfLargeFibers";
+        case ReportCode::OutOfFibers:
+            return "OutOfFibers";
         case ReportCode::Stalled:
             return "Stalled";
         case ReportCode::OutOfMemory:

@@ -48,14 +48,11 @@ weft_options DefaultOptions() noexcept {
     options.workers = from.workers;
     options.maxAttached = from.maxAttached;
     options.groupCount = from.groupCount;
-    options.smallFibers = from.smallFibers;
-    options.largeFibers = from.largeFibers;
-    options.smallStackBytes = from.smallStackBytes;
-    options.largeStackBytes = from.largeStackBytes;
+    options.fibers = from.fibers;
+    options.stackBytes = from.stackBytes;
     options.threadStackBytes = from.threadStackBytes;
     options.idle = ToNumber(from.idle);
     options.affinity = ToNumber(from.affinity.kind);
-    options.lowGroups = from.lowGroups;
     options.reportStackOverflow = from.reportStackOverflow;
     options.lockHolders = from.lockHolders;
     options.migrateAfterWait = from.migrateAfterWait;
@@ -64,7 +61,6 @@ weft_options DefaultOptions() noexcept {
     options.threadSliceMicroseconds = from.threadSliceMicroseconds;
     options.stopGraceMilliseconds = from.stopGraceMilliseconds;
     options.stallMilliseconds = from.stallMilliseconds;
-    options.agingMilliseconds = from.agingMilliseconds;
     options.watchdogMilliseconds = from.watchdogMilliseconds;
     options.order = from.order;
     options.hostThreads = from.hostThreads;
@@ -78,11 +74,8 @@ SchedulerOptions ToOptions(const weft_options &from) noexcept {
     options.maxAttached = from.maxAttached;
     options.groups = reinterpret_cast<const WorkerGroup *>(from.groups);
     options.groupCount = from.groupCount;
-    options.lowGroups = from.lowGroups;
-    options.smallFibers = from.smallFibers;
-    options.largeFibers = from.largeFibers;
-    options.smallStackBytes = from.smallStackBytes;
-    options.largeStackBytes = from.largeStackBytes;
+    options.fibers = from.fibers;
+    options.stackBytes = from.stackBytes;
     options.threadStackBytes = from.threadStackBytes;
     options.idle = static_cast<IdlePolicy>(from.idle);
     options.affinity = {static_cast<Affinity::Kind>(from.affinity), from.maskWords, from.masks};
@@ -100,7 +93,6 @@ SchedulerOptions ToOptions(const weft_options &from) noexcept {
     options.reportStackOverflow = from.reportStackOverflow;
     options.stopGraceMilliseconds = from.stopGraceMilliseconds;
     options.stallMilliseconds = from.stallMilliseconds;
-    options.agingMilliseconds = from.agingMilliseconds;
     options.watchdogMilliseconds = from.watchdogMilliseconds;
     options.lockHolders = from.lockHolders;
     options.migrateAfterWait = from.migrateAfterWait;

@@ -14,8 +14,7 @@ weft_task_options DefaultTaskOptions() noexcept {
     options.worker = kDefaults.worker;
     options.name = kDefaults.name;
     options.priority = ToNumber(kDefaults.priority);
-    options.stack = ToNumber(kDefaults.stack);
-    options.groups = kDefaults.groups;
+    options.group = kDefaults.group;
     return options;
 }
 
@@ -35,10 +34,9 @@ bool WithOptions(const TaskScheduler &scheduler, const weft_task_options *given,
     }
     TaskOptions options;
     options.priority = static_cast<Priority>(read.priority);
-    options.stack = static_cast<StackClass>(read.stack);
     options.worker = read.worker;
     options.name = read.name;
-    options.groups = read.groups;
+    options.group = read.group;
     return submit(options);
 }
 
@@ -65,8 +63,7 @@ void weft_task_options_init(weft_task_options *options, size_t bytes) noexcept {
 weft_status weft_run(weft_scheduler *scheduler, weft_task_function function, void *arg,
                      const weft_task_options *options) noexcept {
     // as the default argument of TaskScheduler::Run
-    constexpr weft::TaskOptions kMain{weft::Priority::Normal, weft::StackClass::Large,
-                                      weft::kAnyWorker, "main"};
+    constexpr weft::TaskOptions kMain{weft::Priority::Normal, weft::kAnyWorker, "main"};
     weft::Status status = weft::Status::BadOption;
     weft::internal::WithOptions(*scheduler, options, kMain, [&](const weft::TaskOptions &read) {
         status = scheduler->Run(function, arg, read);

@@ -9,8 +9,8 @@ void weft_set_active_workers(weft_scheduler *scheduler, uint32_t count) noexcept
     scheduler->SetActiveWorkers(count);
 }
 
-void weft_set_low_groups(weft_scheduler *scheduler, uint8_t groups) noexcept {
-    scheduler->SetLowGroups(groups);
+void weft_set_runs_low(weft_scheduler *scheduler, uint32_t group, bool runsLow) noexcept {
+    scheduler->SetRunsLow(group, runsLow);
 }
 
 void weft_begin_external_work(weft_scheduler *scheduler, const char *name) noexcept {
@@ -45,11 +45,8 @@ void weft_get_statistics(weft_scheduler *scheduler, weft_statistics *statistics,
     now.pendingTasks = from.pendingTasks;
     now.workers = from.workers;
     now.attachedThreads = from.attachedThreads;
-    now.smallFibers = from.smallFibers;
-    now.smallFibersInUse = from.smallFibersInUse;
-    now.smallFibersTouched = from.smallFibersTouched;
-    now.largeFibers = from.largeFibers;
-    now.largeFibersInUse = from.largeFibersInUse;
-    now.largeFibersTouched = from.largeFibersTouched;
+    now.fibers = from.fibers;
+    now.fibersInUse = from.fibersInUse;
+    now.fibersTouched = from.fibersTouched;
     weft::internal::WriteStruct(now, statistics, bytes);
 }

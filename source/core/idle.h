@@ -93,10 +93,13 @@ public:
         if (worker != kNone) m_state.fetch_add(kSearcher - kSleeper, kSeqCst);
         return worker;
     }
-    /// The same for some worker below index `workers` that sleeps for one of the levels.
-    uint32_t TakeFor(uint32_t levels, uint32_t workers) noexcept {
+    /// The same for some worker below index `workers` that sleeps for one of the levels. `choosy`:
+    /// only for a choosy one.
+    uint32_t TakeFor(uint32_t levels, uint32_t workers, bool choosy = false) noexcept {
         for (uint32_t i = 0; i < workers; ++i) {
-            if ((m_masks[i].levels.load(kSeqCst) & levels) != 0 && TakeAt(i)) return i;
+            if ((m_masks[i].levels.load(kSeqCst) & levels) != 0 && (!choosy || m_choosy.Test(i)) &&
+                TakeAt(i))
+                return i;
         }
         return kNone;
     }

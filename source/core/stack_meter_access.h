@@ -38,16 +38,9 @@ struct StackMeterAccess {
         return nullptr;
     }
 
-    /// Stores the stack sizes of a scheduler that begins to use the meter.
-    static void Begin(StackMeter &meter, size_t smallBytes, size_t largeBytes) noexcept {
-        meter.m_stackBytes[static_cast<uint32_t>(StackClass::Small)].store(smallBytes, kRelaxed);
-        meter.m_stackBytes[static_cast<uint32_t>(StackClass::Large)].store(largeBytes, kRelaxed);
-    }
-
-    /// Stores that tasks of this name have been submitted with this stack class.
-    static void NoteClass(StackMeter &meter, const char *name, TaskFunction function,
-                          StackClass stack) noexcept {
-        if (Entry *const entry = Find(meter, name, function)) entry->stack.store(stack, kRelaxed);
+    /// Stores the stack size of a scheduler that begins to use the meter.
+    static void Begin(StackMeter &meter, size_t stackBytes) noexcept {
+        meter.m_stackBytes.store(stackBytes, kRelaxed);
     }
 
     /// Counts a task of this name that begins. Returns the entry of the name if the task is to be

@@ -60,17 +60,15 @@ inline TraceRecord RecordOf(const TraceEvent &event) noexcept {
 }
 
 /// The second record of a Submit.
-inline TraceRecord MoreOfSubmit(uint64_t ticks, uint32_t fiber, Priority priority, StackClass stack,
+inline TraceRecord MoreOfSubmit(uint64_t ticks, uint32_t fiber, Priority priority,
                                 const Counter *counter, TaskFunction function) noexcept {
     return {{ticks,
              TraceRecords::SecondWord(TraceRecords::kMoreOfSubmit, fiber,
-                                      static_cast<uint32_t>(priority) | static_cast<uint32_t>(stack)
-                                                                            << 2),
+                                      static_cast<uint32_t>(priority)),
              AddressOf(counter), AddressOf(function)}};
 }
 inline TraceRecord MoreOfSubmit(const TraceEvent &event) noexcept {
-    return MoreOfSubmit(event.ticks, event.fiber, event.priority, event.stack, event.counter,
-                        event.function);
+    return MoreOfSubmit(event.ticks, event.fiber, event.priority, event.counter, event.function);
 }
 
 /// Returns the address of the text that a record refers to, or 0.
@@ -82,21 +80,18 @@ inline uint64_t TextOf(const TraceRecord &record) noexcept {
 /// The beginning of a file. Sections follow.
 struct TraceFileHeader {
     char magic[8] = {'W', 'E', 'F', 'T', 'R', 'A', 'C', 'E'};
-    uint32_t version = 1;
+    uint32_t version = 2;
     uint32_t headerBytes = sizeof(TraceFileHeader);
     uint32_t recordBytes = sizeof(TraceRecord);
     uint32_t rings = 0;
     uint32_t workers = 0;
-    uint32_t smallFibers = 0;
-    uint32_t largeFibers = 0;
-    uint32_t reserved = 0;
+    uint32_t fibers = 0;
     uint64_t ticksAtStart = 0;
     uint64_t nanosecondsAtStart = 0;
     double ticksPerMicrosecond = 0;
-    uint64_t smallStackBytes = 0;
-    uint64_t largeStackBytes = 0;
+    uint64_t stackBytes = 0;
 };
-static_assert(sizeof(TraceFileHeader) == 80, "the file format says so");
+static_assert(sizeof(TraceFileHeader) == 64, "the file format says so");
 
 struct TraceSection {
     static constexpr uint32_t kText = 1, kRecords = 2, kEnd = 3, kRing = 4;

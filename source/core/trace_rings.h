@@ -69,13 +69,11 @@ struct TraceRings {
     TraceRing *rings = nullptr;
     uint32_t count = 0;
     uint32_t workers = 0;
-    uint32_t smallFibers = 0;
-    uint32_t largeFibers = 0;
+    uint32_t fibers = 0;
     uint64_t ticksAtStart = 0;
     uint64_t nanosecondsAtStart = 0;  // of the steady clock
     double ticksPerMicrosecond = 0;
-    uint64_t smallStackBytes = 0;
-    uint64_t largeStackBytes = 0;
+    uint64_t stackBytes = 0;
     SpinLock external;  // held by the writer of the last ring
 
     TraceRing &External() noexcept { return rings[count - 1]; }

@@ -49,7 +49,7 @@ BudgetedQueue::BudgetedQueue(TaskScheduler &scheduler, uint32_t slots, Task *sto
       m_slots(storage),
       m_slotCount(storage != nullptr ? slots : 0),
       m_group(scheduler, options.taskGroup),
-      m_options(options) {
+      m_options(OfOwner(options)) {
     m_options.taskGroup = &m_group;
     if (storage == nullptr)
         ReportMisuse(scheduler, ReportCode::BadOption, "Give it an array of tasks.",

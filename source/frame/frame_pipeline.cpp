@@ -90,8 +90,7 @@ Status FramePipeline::Run(TaskScheduler *scheduler, uint32_t frames) noexcept {
     auto run = [&](TaskScheduler *self) { status = RunStages(self, frames); };
     const Task task = MakeTask(run);
     if (frames != 0) {
-        scheduler->AddTasksAndWait(1, &task,
-                                   {Priority::Normal, StackClass::Small, kAnyWorker, "frames"});
+        scheduler->AddTasksAndWait(1, &task, {Priority::Normal, kAnyWorker, "frames"});
     } else {
         m_ring.Restart(m_stageCount, m_framesInFlight);
         m_stop.store(0, kRelaxed);  // relaxed: it only asks for an end

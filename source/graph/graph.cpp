@@ -43,8 +43,7 @@ void GraphState::Refuse(ReportCode code, const char *hint, const char *what, ...
 uint8_t GraphState::NumberOf(const TaskOptions &of) const noexcept {
     for (uint32_t i = 0; i < options.Count(); ++i) {
         const TaskOptions &each = options[i];
-        if (each.priority == of.priority && each.stack == of.stack && each.worker == of.worker &&
-            each.groups == of.groups)
+        if (each.priority == of.priority && each.worker == of.worker && each.group == of.group)
             return static_cast<uint8_t>(i);
     }
     return kMaxOptions;
@@ -83,11 +82,10 @@ GraphNode Add(const Graph &graph, GraphState *state, const DeclaredNode &node,
                       "%s: node '%s' of graph '%s' has no function", call, copy.name, state->name);
         return {};
     }
-    if (node.options.priority > Priority::Low || node.options.stack > StackClass::Large) {
-        state->Refuse(ReportCode::BadOption, "Give one of the values of Priority and StackClass.",
-                      "%s: TaskOptions::%s of node '%s' of graph '%s' is out of range", call,
-                      node.options.priority > Priority::Low ? "priority" : "stack", copy.name,
-                      state->name);
+    if (node.options.priority > Priority::Low) {
+        state->Refuse(ReportCode::BadOption, "Give one of the values of Priority.",
+                      "%s: TaskOptions::priority of node '%s' of graph '%s' is out of range", call,
+                      copy.name, state->name);
         return {};
     }
     if (node.options.taskGroup != nullptr) {

@@ -171,7 +171,7 @@ Planned PlanNode(GraphState &state, const DeclaredNode &node) noexcept {
     }
     planned.mayFollow = node.options.worker == kAnyWorker && node.kind != NodeKind::End;
     state.hasConditions |= node.kind == NodeKind::Condition;
-    state.needsScheduler |= node.options.worker != kAnyWorker || node.options.groups != 0;
+    state.needsScheduler |= node.options.worker != kAnyWorker || node.options.group != kAnyGroup;
     if (node.kind == NodeKind::Inner) {
         GraphState *inner = GraphState::Of(*node.inner);
         planned.inner = state.innerGraphs.Count();

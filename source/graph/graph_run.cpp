@@ -83,6 +83,7 @@ private:
         if (WEFT_UNLIKELY(graph.hasConditions) && alive != 0)
             m_run.alive.fetch_add(alive, kRelaxed);
         TaskOptions options = graph.options[m_options];
+        if (options.group == kAnyGroup) options.group = m_run.group;
         const uint32_t count = m_count;
         m_count = 0;
         if (WEFT_LIKELY(!m_task.IsTraced())) {
@@ -278,6 +279,7 @@ WEFT_NOINLINE GraphSlot *DoOther(TaskScheduler *scheduler, const PiecewiseTask &
     } else if (node.kind == NodeKind::Inner) {
         GraphRunState &inner = run.inner[node.inner];
         inner.run = run.run;
+        inner.group = run.group;
         slot = Prepare(inner);  // the begin of the inner graph finishes in place of the node
     } else {
         edge = CallNode(scheduler, node, run.run);
@@ -379,8 +381,8 @@ GraphRunState *TakeRun(GraphState &graph) noexcept {
 }
 
 // Returns Ok and the first slot of a new run, or an error after a report.
-Status BeginRun(GraphState *graph, const SchedulerOptions &reports, const char *call, void *data,
-                GraphSlot **first) noexcept {
+Status BeginRun(GraphState *graph, const SchedulerOptions &reports, const char *call,
+                const Worker *caller, void *data, GraphSlot **first) noexcept {
     if (graph == nullptr || !graph->isChecked) {
         ReportTo(reports.onReport, reports.user, ReportCode::BadOption,
                  "Call Check, and run the graph only if it returned Ok.",
@@ -397,6 +399,7 @@ Status BeginRun(GraphState *graph, const SchedulerOptions &reports, const char *
         return Status::AlreadyRunning;
     }
     run->run.data = data;
+    run->group = GroupOfCaller(caller);
     *first = Prepare(*run);
     return Status::Ok;
 }
@@ -423,7 +426,8 @@ Status Graph::Run(TaskScheduler &scheduler, void *data) noexcept {
         if (!AcceptsAll(caller, *m_state)) return Status::BadOption;
     }
     FirstTask first{nullptr};
-    const Status status = BeginRun(m_state, reports, "Graph::Run", data, &first.slot);
+    const Status status =
+        BeginRun(m_state, reports, "Graph::Run", WorkerOf(scheduler), data, &first.slot);
     if (status != Status::Ok) return status;
     const Task task{FirstTask::Run, &first};
     scheduler.AddTasksAndWait(1, &task, OptionsOfFirst(*m_state));
@@ -441,7 +445,8 @@ Status Graph::RunAsync(TaskScheduler &scheduler, Counter *counter, void *data) n
     if (m_state != nullptr && m_state->isChecked && !AcceptsAll(caller, *m_state))
         return Status::BadOption;
     GraphSlot *first = nullptr;
-    const Status status = BeginRun(m_state, reports, "Graph::RunAsync", data, &first);
+    const Status status =
+        BeginRun(m_state, reports, "Graph::RunAsync", caller.TheWorker(), data, &first);
     if (status != Status::Ok) return status;
     const Task task{RunNodes, first};
     if (caller.Submit(1, &task, OptionsOfFirst(*m_state), counter)) return Status::Ok;

@@ -92,6 +92,7 @@ struct GraphRunState {
     env::Atomic<bool> *begun = nullptr;      // with conditions: the node has begun and not finished
     uint32_t slotCount = 0, innerCount = 0;  // an inner graph may be destroyed before this is
     GraphRun run{0, nullptr};
+    uint8_t group = 0;  // of nodes that name none: the group of the task that has begun the run
     alignas(kLineBytes) env::Atomic<uint32_t> alive{0};  // only with conditions, see END
 };
 
@@ -121,7 +122,7 @@ struct GraphState {
 
     // The plan. Check writes it.
     bool hasConditions = false;
-    // The scheduler may refuse options of a node: worker, groups.
+    // The scheduler may refuse options of a node: worker, group.
     bool needsScheduler = false;
     uint32_t begin = 0, end = 0;
     GrowingArray<PlannedNode> plan;

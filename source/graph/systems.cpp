@@ -317,11 +317,10 @@ System Systems::AddSystem(const char *name, Task task, const Reads &reads, const
                      state.name);
         return {};
     }
-    if (options.priority > Priority::Low || options.stack > StackClass::Large ||
-        reads.count > Resources::kMost || writes.count > Resources::kMost ||
-        index >= kMostSystems) {
+    if (options.priority > Priority::Low || reads.count > Resources::kMost ||
+        writes.count > Resources::kMost || index >= kMostSystems) {
         state.Refuse(true, ReportCode::BadOption,
-                     "Give values of Priority and StackClass, and at most 16 resources at once "
+                     "Give a value of Priority, and at most 16 resources at once "
                      "(more with AddRead and AddWrite).",
                      "Systems::AddSystem: system %u, '%s', of '%s': an option is out of range, or "
                      "it has %u and %u resources",

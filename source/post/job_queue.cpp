@@ -86,7 +86,7 @@ bool JobQueue::Do(const Caller &caller, const Todo &todo) noexcept {
     if (todo.startsDispatcher) {
         const Task dispatcher{Dispatch, this};
         caller.Submit(1, &dispatcher,
-                      {Priority::High, StackClass::Small, kAnyWorker, "deadlines of a PostQueue"});
+                      {Priority::High, kAnyWorker, "deadlines of a PostQueue", kInSlot});
     }
     if (todo.runners == 0) return true;
     Task runners[kMaxRunners];

@@ -58,7 +58,7 @@ namespace weft::internal {
 class JobQueue {
 public:
     JobQueue(TaskScheduler &scheduler, const TaskOptions &options) noexcept
-        : m_scheduler(scheduler), m_options(options) {}
+        : m_scheduler(scheduler), m_options(OfOwner(options)) {}
     ~JobQueue();
     JobQueue(const JobQueue &) = delete;
     JobQueue &operator=(const JobQueue &) = delete;

@@ -148,13 +148,11 @@ bool Recorder::Write(bool (*write)(const void *data, size_t bytes, void *user),
     if (rings != nullptr) {
         header.workers = rings->workers;
         header.rings = rings->count;
-        header.smallFibers = rings->smallFibers;
-        header.largeFibers = rings->largeFibers;
+        header.fibers = rings->fibers;
         header.ticksAtStart = rings->ticksAtStart;
         header.nanosecondsAtStart = rings->nanosecondsAtStart;
         header.ticksPerMicrosecond = rings->ticksPerMicrosecond;
-        header.smallStackBytes = rings->smallStackBytes;
-        header.largeStackBytes = rings->largeStackBytes;
+        header.stackBytes = rings->stackBytes;
     }
     output.Put(header);
     if (rings == nullptr) return output.Flush();

@@ -19,8 +19,7 @@ uint32_t StackMeter::ForEach(void (*tell)(const StackUse &use, void *user),
         else
             use.task = reinterpret_cast<const char *>(key);
         use.bytes = entry.bytes.load(kRelaxed);
-        use.stack = entry.stack.load(kRelaxed);
-        use.stackBytes = m_stackBytes[static_cast<uint32_t>(use.stack)].load(kRelaxed);
+        use.stackBytes = m_stackBytes.load(kRelaxed);
         tell(use, user);
         ++count;
     }

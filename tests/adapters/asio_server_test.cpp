@@ -155,7 +155,7 @@ TEST_CASE("AsioContext: 1,000 connections wait in their handlers at once, on two
     if (connections < kConnections)
         WARN("only " << connections << " connections: the limit of descriptors is too low");
     if (connections == 0) return;
-    test::Runner run(test::Options(2, connections + 16));
+    test::Runner run(test::Options(2, connections + 48));
     REQUIRE(run.scheduler.Start() == Status::Ok);
     Gate gate(run.scheduler, connections);
     uint32_t right = 0;

@@ -195,7 +195,7 @@ TEST_CASE("ExrThreadPool: a stage of a frame reads a file while others run", "[e
                 }
             });
             const uint32_t before = seen.tasks;
-            scheduler.AddTasksAndWait(40, frame.Tasks(), test::kLarge);
+            scheduler.AddTasksAndWait(40, frame.Tasks());
             wrong += (seen.tasks == before) != onWorker;
         }
         calls.Run([] { StopUsingForExr(); });

@@ -28,12 +28,12 @@ double PerSecond(double count, const Body &body) {
     return count / std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// Calls `body` in a task with a large stack, and waits for it.
+/// Calls `body` in a task, and waits for it.
 template <class Body>
 void InTask(weft::TaskScheduler &scheduler, const Body &body) {
     weft::Counter done;
     weft::AddTask(
-        scheduler, [&] { body(); }, &done, kLarge);
+        scheduler, [&] { body(); }, &done);
     scheduler.WaitForCounter(&done);
 }
 

@@ -11,8 +11,8 @@ namespace test {
 
 inline constexpr uint32_t kFramesInFlight = 2;
 
-/// Runs frames of three stages: `begin` makes the input, `work` calls the library, on a large
-/// stack, and `end` uses the result. Each is called with the frame's FrameParams.
+/// Runs frames of three stages: `begin` makes the input, `work` calls the library, and `end` uses
+/// the result. Each is called with the frame's FrameParams.
 ///
 /// Frames overlap: a frame is in flight until the library has done its work in the next frame.
 /// Returns false if they did not, or if the frames could not run. Call it in a task.
@@ -30,7 +30,7 @@ bool RunFrames(weft::TaskScheduler &scheduler, uint32_t frames, Begin begin, Wor
         if (next < frames && !YieldUntil(*self, [&] { return worked > next; })) overlap = false;
         end(params);
     };
-    const weft::FrameStage stages[] = {weft::MakeStage(first), weft::MakeStage(library, kLarge),
+    const weft::FrameStage stages[] = {weft::MakeStage(first), weft::MakeStage(library),
                                        weft::MakeStage(last)};
     weft::FramePipeline pipeline({}, 3, stages, kFramesInFlight);
     return pipeline.Run(&scheduler, frames) == weft::Status::Ok && overlap;

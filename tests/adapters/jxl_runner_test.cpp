@@ -128,7 +128,7 @@ TEST_CASE("JxlRunner: tasks and threads get the bytes that libjxl's own threads 
                 check();
                 scheduler.DecrementCounter(&thread);
             });
-            scheduler.AddTasksAndWait(60, frame.Tasks(), test::kLarge);
+            scheduler.AddTasksAndWait(60, frame.Tasks());
             scheduler.WaitForCounter(&thread);
         }) == Status::Ok);
         CHECK(wrong == 0);

@@ -68,7 +68,7 @@ TEST_CASE("OdeThreading: a world ends in the state that ODE's own threads reach"
                             ++others;
                         }
                     });
-                    scheduler.AddTasksAndWait(20, frame.Tasks(), test::kLarge);
+                    scheduler.AddTasksAndWait(20, frame.Tasks());
                 }
                 distance = Distance(scene.State(), expected);
             }) == Status::Ok);

@@ -51,7 +51,7 @@ TEST_CASE("oneTBB: the body of its loop waits with OwnTasks, in tasks that run a
                 RunBodies(scheduler, Meanwhile::OwnTasks, sum);
             });
             for (int round = 0; round < 5; ++round)
-                scheduler.AddTasksAndWait(kLoops, loops.Tasks(), test::kLarge);
+                scheduler.AddTasksAndWait(kLoops, loops.Tasks());
         }) == Status::Ok);
         CHECK(sum == 5 * int(kLoops) * kBodies * (kBodies - 1) / 2);
         CHECK(test::Faults(run.log) == "");

@@ -118,7 +118,6 @@ TEST_CASE("ParallelInvoke: its tasks have the options", "[parallel_invoke]") {
         const auto look = [&] { elsewhere += scheduler.CurrentWorker() != 1; };
         ParallelInvoke(scheduler, options, look, look);
         options.worker = kAnyWorker;
-        options.stack = StackClass::Large;
         const auto fail = [&](TaskScheduler *running) { running->DecrementCounter(nullptr); };
         ParallelInvoke(scheduler, options, fail);
     }) == Status::Ok);

@@ -155,7 +155,7 @@ TEST_CASE("ParallelPipeline: an item that waits for its turn holds no fiber",
           "[parallel_pipeline]") {
     // Two workers, and three fibers. The first item waits in the parallel filter until all others
     // have come to the filter that takes them in order.
-    test::Runner runner(test::Options(2, 3, 1));
+    test::Runner runner(test::Options(2, 4));
     constexpr uint32_t kItems = 100;
     std::vector<uint32_t> order;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {

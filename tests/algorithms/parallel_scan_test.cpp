@@ -86,7 +86,7 @@ TEST_CASE("ParallelScan: the same totals as std::inclusive_scan and std::exclusi
         uint32_t wrong = 0;
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             for (uint32_t count : kCounts) {
-                if (count > 30000 && point.smallFibers < 100) continue;
+                if (count > 30000 && point.fibers < 100) continue;
                 const std::vector<uint64_t> in = Numbers(count);
                 std::vector<uint64_t> expected(count), out(count);
                 for (uint64_t grain : kGrains) {
@@ -240,7 +240,6 @@ TEST_CASE("ParallelScan: called by attached and external threads at once", "[par
 TEST_CASE("ParallelScan: urgent tasks do not wait for the end of a pass", "[parallel_scan]") {
     constexpr uint32_t kCount = 1000000;
     SchedulerOptions settings = test::Options(1);
-    settings.agingMilliseconds = 60000;  // an old task of the scan could come first
     test::Runner runner(settings);
     uint64_t joins = 0, longest = 0, submitted = 0;
     bool isPending = false;

@@ -350,7 +350,6 @@ TEST_CASE("ParallelSort: urgent tasks do not wait for the end of a sort", "[para
         for (Form form : kForms) {
             INFO(pattern << (form == Form::Stable ? ", stable" : ""));
             SchedulerOptions options = test::Options(1);
-            options.agingMilliseconds = 60000;  // an old task of the sort could come first
             test::Runner runner(options);
             uint64_t compared = 0, longest = 0, submitted = 0;
             bool isPending = false;

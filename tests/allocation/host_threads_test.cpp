@@ -19,12 +19,11 @@ namespace {
 
 constexpr uint32_t kWorkers = 3, kThreads = kWorkers + 1;  // and one attached thread
 
-// A round needs more than a queue has without the option (256 entries; 16 of Large tasks; 64 of
+// A round needs more than a queue has without the option (256 entries; 64 of
 // tasks that go on after a wait). The rounds of all threads together need more than a pool has
 // (64).
-constexpr uint32_t kSingles = 300, kBatch = 400, kLarge = 20, kFew = 40, kWaits = 20,
-                   kSleepers = 80;
-constexpr uint32_t kRound = 3 * kSingles + kBatch + kLarge + 3 * kFew + 4 * kWaits + kSleepers;
+constexpr uint32_t kSingles = 300, kBatch = 400, kFew = 40, kWaits = 20, kSleepers = 80;
+constexpr uint32_t kRound = 3 * kSingles + kBatch + 3 * kFew + 4 * kWaits + kSleepers;
 constexpr uint32_t kGuests = 70, kFrames = 1000;
 // the rounds and their tasks, the second counter of each wait for two, and what the other threads
 // do
@@ -86,8 +85,6 @@ struct Host {
                 options.priority = priority;
                 for (uint32_t i = 0; i < kSingles; ++i) scheduler.AddTask(task, &all, options);
             }
-            options.stack = StackClass::Large;
-            for (uint32_t i = 0; i < kLarge; ++i) scheduler.AddTask(task, &all, options);
             for (uint32_t i = 0; i < kFew; ++i) {
                 TaskOptions pinned;
                 pinned.worker = i % kWorkers;
@@ -138,8 +135,7 @@ struct Host {
     void AllAtOnce(TaskScheduler &scheduler) {
         Counter counter;
         for (uint32_t i = 0; i < kWorkers; ++i)
-            scheduler.AddTask({AtOnce, this}, &counter,
-                              {Priority::Normal, StackClass::Small, i, "at once"});
+            scheduler.AddTask({AtOnce, this}, &counter, {Priority::Normal, i, "at once"});
         AtOnce(&scheduler, this);
         scheduler.WaitForCounter(&counter);
     }
@@ -165,7 +161,7 @@ uint64_t AllocationsAfterStart(uint32_t pendingTasks, IdlePolicy idle, uint32_t 
     SchedulerOptions options;
     options.workers = kWorkers;
     options.maxAttached = 2;
-    options.smallFibers = 600;
+    options.fibers = 600;
     options.hostThreads = true;
     options.idle = idle;
     options.pendingTasks = pendingTasks;
@@ -226,7 +222,6 @@ TEST_CASE("invariant 9: with pendingTasks, few tasks that wait make no slab grow
         Hooks hooks;
         SchedulerOptions options;
         options.workers = 1;
-        options.agingMilliseconds = 60000;
         options.pendingTasks = pendingTasks;
         hooks.AttachTo(options.memory);
         TaskScheduler scheduler(options);

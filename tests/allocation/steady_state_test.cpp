@@ -18,9 +18,8 @@ using namespace weft;
 
 namespace {
 
-constexpr TaskOptions kHigh{Priority::High, StackClass::Small, kAnyWorker, "high"};
-constexpr TaskOptions kLow{Priority::Low, StackClass::Small, kAnyWorker, "low"};
-constexpr TaskOptions kLarge{Priority::Normal, StackClass::Large, kAnyWorker, "large"};
+constexpr TaskOptions kHigh{Priority::High, kAnyWorker, "high"};
+constexpr TaskOptions kLow{Priority::Low, kAnyWorker, "low"};
 
 // A small form of what the frame of a game does. The numbers of tasks fit the initial size of
 // queues and slabs.
@@ -60,7 +59,7 @@ struct Game {
         scheduler->AddTasks(200, batch, &all);
         scheduler->AddTasks(12, forks, &all, kHigh);
         scheduler->AddTasks(6, yields, &other, kLow);
-        scheduler->AddTasks(6, forks, &other, kLarge);
+        scheduler->AddTasks(6, forks, &other);
         scheduler->WaitForCounter(&other, 6);
         scheduler->WaitForCounter(&all);
         scheduler->AddTasksAndWait(100, batch);

@@ -48,10 +48,9 @@ TEST_CASE("frame: all parts of a description are read", "[frame]") {
         "\n"
         "stage input tasks 1 constant 50us   # another\n"
         "  stage animate tasks 40 uniform 20us 60us after input priority high\n"
-        "stage think tasks 3 normal 1.5ms 100ns stack large after input\n"
+        "stage think tasks 3 normal 1.5ms 100ns after input\n"
         "stage physics tasks 24 lognormal 80us 0.5 after input\n"
-        "stage render tasks 60 spiky 30us 2% 400us after animate physics priority low stack "
-        "small\n",
+        "stage render tasks 60 spiky 30us 2% 400us after animate physics priority low\n",
         &frame);
     CHECK(problem == "");
     REQUIRE(frame.stages.size() == 5);
@@ -59,11 +58,9 @@ TEST_CASE("frame: all parts of a description are read", "[frame]") {
     CHECK(frame.stages[0].after.empty());
     CHECK(frame.stages[1].tasks.size() == 40);
     CHECK(frame.stages[1].priority == weft::Priority::High);
-    CHECK(frame.stages[2].stack == weft::StackClass::Large);
     CHECK(frame.stages[2].after == std::vector<uint32_t>{0});
     CHECK(frame.stages[4].after == std::vector<uint32_t>{1, 3});
     CHECK(frame.stages[4].priority == weft::Priority::Low);
-    CHECK(frame.stages[4].stack == weft::StackClass::Small);
 }
 
 TEST_CASE("frame: an error in a description is reported with its line", "[frame]") {
@@ -92,11 +89,11 @@ TEST_CASE("frame: an error in a description is reported with its line", "[frame]
         {"stage b tasks 1 constant 1us after b", "no stage b comes before this one"},
         {"stage b tasks 1 constant 1us priority urgent",
          "urgent is no priority (high, normal or low)"},
-        {"stage b tasks 1 constant 1us stack huge", "huge is no stack (small or large)"},
-        {"stage b tasks 1 constant 1us 2us",
-         "expected after, priority or stack, once each; found 2us"},
+        {"stage b tasks 1 constant 1us stack large",
+         "expected after or priority, once each; found stack"},
+        {"stage b tasks 1 constant 1us 2us", "expected after or priority, once each; found 2us"},
         {"stage b tasks 1 constant 1us after a after a",
-         "expected after, priority or stack, once each; found after"},
+         "expected after or priority, once each; found after"},
     };
     for (const auto &[line, what] : mistakes)
         CHECK(ProblemOf(first + line) == std::string("line 2: ") + what);
@@ -237,7 +234,6 @@ TEST_CASE("frame: each task runs once per frame, after all tasks of the stages b
         Stage stage{
             "stage " + std::to_string(i), {kTasks[i], {Counted::Count, &counted[i]}}, after[i]};
         stage.priority = static_cast<weft::Priority>(i % 3);
-        stage.stack = static_cast<weft::StackClass>(i % 2);
         for (const uint32_t earlier : after[i])
             counted[i].after.push_back({&counted[earlier], kTasks[earlier]});
         frame.stages.push_back(stage);

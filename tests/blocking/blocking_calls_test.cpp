@@ -59,7 +59,7 @@ TEST_CASE("blocking: calls run on no worker, and tasks get their results", "[blo
         CHECK(answered.load() == 40);
         CHECK(wrong.load() == 0);
         // All fibers may wait for calls.
-        CHECK(runner.log.CountOf(ReportCode::OutOfSmallFibers) == runner.log.Count());
+        CHECK(runner.log.CountOf(ReportCode::OutOfFibers) == runner.log.Count());
     }
 }
 
@@ -363,7 +363,7 @@ TEST_CASE("blocking: a call whose counter is refused is not made", "[blocking][r
 TEST_CASE("blocking: a call that is about to decrement its counter is not taken for a stall",
           "[blocking]") {
     std::atomic<uint32_t> delayed{0};
-    SchedulerOptions options = test::Options(1, 8, 2, IdlePolicy::Sleep);
+    SchedulerOptions options = test::Options(1, 10, IdlePolicy::Sleep);
     options.trace.user = &delayed;
     options.trace.kinds = TraceHooks::Bit(TraceKind::Ready);
     options.trace.event = [](const TraceEvent &event, void *user) {

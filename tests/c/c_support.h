@@ -19,8 +19,7 @@ inline weft_options OptionsOfC(uint32_t workers) {
     weft_options options;
     weft_options_init(&options, sizeof options);
     options.workers = workers;
-    options.smallStackBytes = tested.smallStackBytes;
-    options.largeStackBytes = tested.largeStackBytes;
+    options.stackBytes = tested.stackBytes;
     return options;
 }
 

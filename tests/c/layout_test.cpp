@@ -15,9 +15,10 @@ TEST_CASE("C: each status and each report code has its own name", "[c]") {
     CHECK(std::string(weft_status_name(WEFT_STATUS_NOT_RUNNING)) == "NotRunning");
     CHECK(std::string(weft_status_name(200)) == "unknown");
     names.clear();
-    for (weft_report_code code = 0; code <= WEFT_REPORT_ONE_CPU; ++code)
-        names.insert(weft_report_name(code));
-    CHECK(names.size() == WEFT_REPORT_ONE_CPU + 1);
+    for (weft_report_code code = 0; code <= WEFT_REPORT_ONE_CPU; ++code) {
+        if (code != 20) names.insert(weft_report_name(code));  // older versions had a code 20
+    }
+    CHECK(names.size() == WEFT_REPORT_ONE_CPU);
     CHECK(names.count("unknown") == 0);
     CHECK(std::string(weft_report_name(WEFT_REPORT_STALLED)) == "Stalled");
     CHECK(std::string(weft_report_name(1000)) == "unknown");

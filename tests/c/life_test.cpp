@@ -92,11 +92,8 @@ TEST_CASE("C: each option arrives, and has the default of the C++ interface", "[
         CHECK(read.maxAttached == expected.maxAttached);
         CHECK(read.groups == expected.groups);
         CHECK(read.groupCount == expected.groupCount);
-        CHECK(read.lowGroups == expected.lowGroups);
-        CHECK(read.smallFibers == expected.smallFibers);
-        CHECK(read.largeFibers == expected.largeFibers);
-        CHECK(read.smallStackBytes == expected.smallStackBytes);
-        CHECK(read.largeStackBytes == expected.largeStackBytes);
+        CHECK(read.fibers == expected.fibers);
+        CHECK(read.stackBytes == expected.stackBytes);
         CHECK(read.threadStackBytes == expected.threadStackBytes);
         CHECK(read.idle == expected.idle);
         CHECK(read.affinity.kind == expected.affinity.kind);
@@ -119,7 +116,6 @@ TEST_CASE("C: each option arrives, and has the default of the C++ interface", "[
         CHECK((read.onReport != nullptr) == (given.onReport != nullptr));
         CHECK(read.stopGraceMilliseconds == expected.stopGraceMilliseconds);
         CHECK(read.stallMilliseconds == expected.stallMilliseconds);
-        CHECK(read.agingMilliseconds == expected.agingMilliseconds);
         CHECK(read.watchdogMilliseconds == expected.watchdogMilliseconds);
         CHECK(read.lockHolders == expected.lockHolders);
         CHECK(read.migrateAfterWait == expected.migrateAfterWait);
@@ -134,10 +130,11 @@ TEST_CASE("C: each option arrives, and has the default of the C++ interface", "[
     test::HostMemory memory;
     weft::SchedulerOptions other;
     memory.AttachTo(other.memory);
-    const weft_worker_group groups[2] = {{"a", 1, 2, nullptr, 0, false},
-                                         {"b", 3, 4, nullptr, 5, true}};
+    const weft_worker_group groups[2] = {{"a", 1, 2, nullptr, 0, false, false},
+                                         {"b", 3, 4, nullptr, 5, true, true}};
     const auto &group = reinterpret_cast<const weft::WorkerGroup *>(groups)[1];
     CHECK(group.namedOnly);
+    CHECK(group.runsLow);
     CHECK(group.cpuWords == 5);
     const uint64_t mask = 1;
     options.workers = other.workers = 4;
@@ -145,11 +142,8 @@ TEST_CASE("C: each option arrives, and has the default of the C++ interface", "[
     options.groups = groups;
     other.groups = reinterpret_cast<const weft::WorkerGroup *>(groups);
     options.groupCount = other.groupCount = 2;
-    options.lowGroups = other.lowGroups = 3;
-    options.smallFibers = other.smallFibers = 6;
-    options.largeFibers = other.largeFibers = 7;
-    options.smallStackBytes = other.smallStackBytes = 80000;
-    options.largeStackBytes = other.largeStackBytes = 90000;
+    options.fibers = other.fibers = 6;
+    options.stackBytes = other.stackBytes = 90000;
     options.threadStackBytes = other.threadStackBytes = 100000;
     options.idle = WEFT_IDLE_SLEEP;
     other.idle = weft::IdlePolicy::Sleep;
@@ -169,7 +163,6 @@ TEST_CASE("C: each option arrives, and has the default of the C++ interface", "[
     options.onReport = [](const weft_report *, void *) {};
     options.stopGraceMilliseconds = other.stopGraceMilliseconds = 13;
     options.stallMilliseconds = other.stallMilliseconds = 14;
-    options.agingMilliseconds = other.agingMilliseconds = 15;
     options.watchdogMilliseconds = other.watchdogMilliseconds = 16;
     options.lockHolders = other.lockHolders = true;
     options.migrateAfterWait = other.migrateAfterWait = true;
@@ -195,7 +188,7 @@ TEST_CASE("C: options that an older program does not have keep their defaults", 
     CHECK(read.maxAttached == 9);
     CHECK(read.groupCount == 0);
     CHECK(read.order == 0);
-    CHECK(read.smallStackBytes == weft::SchedulerOptions().smallStackBytes);
+    CHECK(read.stackBytes == weft::SchedulerOptions().stackBytes);
     weft_destroy(scheduler);
 }
 

@@ -93,8 +93,7 @@ TEST_CASE("C: options of a task arrive", "[c]") {
     CHECK(options.worker == defaults.worker);
     CHECK(options.name == defaults.name);
     CHECK(options.priority == weft::internal::ToNumber(defaults.priority));
-    CHECK(options.stack == weft::internal::ToNumber(defaults.stack));
-    CHECK(options.groups == defaults.groups);
+    CHECK(options.group == defaults.group);
 
     std::atomic<uint32_t> count{0};
     const weft_task task{test::Count, &count};
@@ -107,12 +106,10 @@ TEST_CASE("C: options of a task arrive", "[c]") {
     };
     options.priority = 3;
     CHECK(isRefused("priority"));
-    options.stack = 2;
-    CHECK(isRefused("stack"));
     options.worker = 1000;
     CHECK(isRefused("worker"));
-    options.groups = 0x80;
-    CHECK(isRefused("groups"));
+    options.group = 1;
+    CHECK(isRefused("group is 1"));
     CHECK(count.load() == 0);
 
     // Reports name the task.

@@ -17,4 +17,9 @@ TEST_CASE("C: statistics have only as many bytes as the program's struct", "[c]"
     weft_get_statistics(thread.scheduler, &statistics, offsetof(weft_statistics, inlineRuns));
     CHECK(statistics.submitted == 0);
     CHECK(statistics.inlineRuns == 0x5555555555555555);
+    weft_get_statistics(thread.scheduler, &statistics, sizeof statistics);
+    const weft::Statistics expected = weft::GetStatistics(*thread.scheduler);
+    CHECK(statistics.fibers == expected.fibers);
+    CHECK(statistics.fibersInUse == expected.fibersInUse);
+    CHECK(statistics.fibersTouched == expected.fibersTouched);
 }

@@ -148,8 +148,7 @@ TEST_CASE(
         });
         scheduler.Start();
         scheduler.AddTask(waiter[0], nullptr, test::Named("waiter"));
-        scheduler.AddTask(killer[0], nullptr,
-                          {Priority::Low, StackClass::Small, kAnyWorker, "killer"});
+        scheduler.AddTask(killer[0], nullptr, {Priority::Low, kAnyWorker, "killer"});
         scheduler.Stop();
     });
     INFO(child.output);

@@ -55,7 +55,7 @@ TEST_CASE("FiberLocal: each fiber has a value if the numbers of fibers are autom
         if (local.Get() != nullptr) inSmall = *local.Get();
     });
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        if (local.Get() != nullptr) inMain = *local.Get();  // the main task has a large fiber
+        if (local.Get() != nullptr) inMain = *local.Get();
         Counter counter;
         scheduler.AddTasks(1, small.Tasks(), &counter);
         scheduler.WaitForCounter(&counter, Meanwhile::HighOnly);
@@ -67,10 +67,10 @@ TEST_CASE("FiberLocal: each fiber has a value if the numbers of fibers are autom
 TEST_CASE("FiberLocal: takes the numbers of fibers from the scheduler, before and in the run",
           "[fiber_local]") {
     for (const bool isAutomatic : {false, true}) {
-        SchedulerOptions options = test::Options(2, isAutomatic ? 0 : 3, isAutomatic ? 0 : 2);
+        SchedulerOptions options = test::Options(2, isAutomatic ? 0 : 5);
         options.maxAttached = 2;
         SchedulerOptions effective = options;
-        if (isAutomatic) effective.smallFibers = 128, effective.largeFibers = 32;
+        if (isAutomatic) effective.fibers = 160;
         const uint32_t count = test::FibersOf(effective) + 2;
         test::Runner runner(options);
         FiberLocal<uint32_t> before(runner.scheduler, 7);
@@ -110,7 +110,7 @@ TEST_CASE("FiberLocal: a task keeps its value while other tasks run on its fiber
 
 TEST_CASE("FiberLocal: fibers of both classes and attached threads have values, other threads none",
           "[fiber_local]") {
-    const SchedulerOptions options = test::Options(2, 3, 2);
+    const SchedulerOptions options = test::Options(2, 5);
     test::Runner runner(options);
     FiberLocal<int> local(runner.scheduler, options, 4);
     CHECK(local.Count() == test::FibersOf(options) + options.maxAttached);
@@ -120,7 +120,7 @@ TEST_CASE("FiberLocal: fibers of both classes and attached threads have values, 
               const auto look = [&](TaskScheduler &, uint32_t) { wrong += local.Get() == nullptr; };
               test::Batch batch(20, look);
               scheduler.AddTasksAndWait(batch.Count(), batch.Tasks());
-              scheduler.AddTasksAndWait(batch.Count(), batch.Tasks(), test::kLarge);
+              scheduler.AddTasksAndWait(batch.Count(), batch.Tasks());
               test::Threads threads(options.maxAttached, [&](uint32_t i) {
                   const FiberLocal<int>::Scope nothing(local, 9);
                   wrong += local.Get() != nullptr;

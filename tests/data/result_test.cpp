@@ -78,7 +78,7 @@ TEST_CASE("Result: tasks and threads wait for a value, and see what was written 
                     result.Set(running, std::make_unique<uint32_t>(round));
                 });
                 Counter counter;
-                // there may be only two small fibers: one waits, the other one sets
+                // there may be only two fibers: one waits, the other one sets
                 scheduler.AddTask(waiter[0], &counter);
                 scheduler.AddTask(setter[0], &counter);
                 std::thread thread(check);
@@ -227,7 +227,7 @@ TEST_CASE("AddTaskWhen: a task begins when all inputs are known, in whatever ord
 TEST_CASE("AddTaskWhen: a chain holds no fibers; Then is one link of it", "[result]") {
     for (uint32_t workers : {1u, 2u, 3u}) {
         constexpr uint32_t kLength = 1000;
-        test::Runner runner(test::Options(workers, 2, 1));
+        test::Runner runner(test::Options(workers, 3));
         std::vector<Result<uint32_t>> links(kLength + 1);
         uint32_t last = 0;
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -454,7 +454,7 @@ TEST_CASE("report: wrong calls of AddTaskWhen submit nothing, and destroy their 
         Result<> done;
         uint32_t (*none)(uint32_t &) = nullptr;
         TaskOptions wrong;
-        wrong.stack = static_cast<StackClass>(9);
+        wrong.priority = static_cast<Priority>(9);
         accepted += AddTaskWhen(scheduler, none, out, in);
         accepted += AddTaskWhen(
             scheduler, wrong, [held] {}, done);

@@ -193,8 +193,8 @@ TEST_CASE("TaskGroup: a chain of 20,000 groups is cancelled without recursion", 
             chain.push_back(
                 std::make_unique<TaskGroup>(scheduler, i == 0 ? nullptr : chain.back().get()));
         auto cancel = [&](TaskScheduler *) { chain.front()->Cancel(); };
-        const Task onSmallStack = MakeTask(cancel);
-        scheduler.AddTasksAndWait(1, &onSmallStack);
+        const Task onTask = MakeTask(cancel);
+        scheduler.AddTasksAndWait(1, &onTask);
         CHECK(chain.back()->IsCancelled());
         while (!chain.empty()) chain.pop_back();
     }) == Status::Ok);
@@ -275,7 +275,7 @@ TEST_CASE("TaskGroup: of two exceptions on one worker the first one is kept",
 }
 #endif
 
-TEST_CASE("TaskGroup: deferred, timed, pinned and large tasks and closures can belong to a group",
+TEST_CASE("TaskGroup: deferred, timed and pinned tasks and closures can belong to a group",
           "[task_group]") {
     for (const bool cancels : {false, true}) {
         INFO(cancels);
@@ -294,7 +294,6 @@ TEST_CASE("TaskGroup: deferred, timed, pinned and large tasks and closures can b
                             options));
             CHECK(AddTask(
                 scheduler, [&](TaskScheduler *) { ++ran; }, nullptr, options));
-            options.stack = StackClass::Large;
             scheduler.AddTask(task, nullptr, options);
             options.priority = Priority::High;
             options.worker = 1;

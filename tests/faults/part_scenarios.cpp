@@ -119,7 +119,7 @@ const std::vector<Scenario> &PartScenarios() {
     constexpr uint32_t kMemory = BitOf(Function::Allocate);
     constexpr uint32_t kThreads = BitOf(Function::AttrInit) | BitOf(Function::AttrSetStackSize) |
                                   BitOf(Function::ThreadCreate) | BitOf(Function::SetName);
-    constexpr uint32_t kPool = BitOf(ReportCode::OutOfSmallFibers) | BitOf(ReportCode::Stalled);
+    constexpr uint32_t kPool = BitOf(ReportCode::OutOfFibers) | BitOf(ReportCode::Stalled);
     static const std::vector<Scenario> all = {
         {"blocking", 1, nullptr, Blocking, kMemory | kThreads | BitOf(Function::FutexWait), kPool},
         {"blocking-2", 2, nullptr, Blocking, kMemory | kThreads, kPool},

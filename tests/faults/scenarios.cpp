@@ -17,9 +17,7 @@ using namespace weft;
 
 namespace {
 
-TaskOptions PinnedTo(uint32_t worker) {
-    return {Priority::Normal, StackClass::Small, worker, "pinned"};
-}
+TaskOptions PinnedTo(uint32_t worker) { return {Priority::Normal, worker, "pinned"}; }
 
 // Waits for any of the counters. If this fails because of memory, waits for the first one only.
 void WaitForAnyOf(Trial &trial, TaskScheduler &scheduler, uint32_t count,
@@ -33,7 +31,7 @@ void WaitForAnyOf(Trial &trial, TaskScheduler &scheduler, uint32_t count,
 // ---- start and end ----
 
 void Run(Trial &trial) {
-    test::Marks plain(40), inner(18), large(3), pinned(2), last(5);
+    test::Marks plain(40), inner(18), more(3), pinned(2), last(5);
     test::Batch forks(6, [&](TaskScheduler &scheduler, uint32_t i) {
         scheduler.AddTasksAndWait(3, inner.Tasks() + 3 * i);
     });
@@ -42,16 +40,16 @@ void Run(Trial &trial) {
         scheduler.AddTasks(40, plain.Tasks(), &counter);
         scheduler.AddTasks(6, forks.Tasks(), &counter);
         scheduler.WaitForCounter(&counter, 5);
-        scheduler.AddTasks(3, large.Tasks(), &counter, test::kLarge);
+        scheduler.AddTasks(3, more.Tasks(), &counter);
         scheduler.Yield();
         scheduler.AddTask(pinned[0], &counter, PinnedTo(0));
         scheduler.WaitForCounter(&counter);
-        trial.Check(plain.Wrong() + inner.Wrong() + large.Wrong() == 0,
+        trial.Check(plain.Wrong() + inner.Wrong() + more.Wrong() == 0,
                     "what was waited for has run once");
         scheduler.AddTask(pinned[1], nullptr, PinnedTo(0));
         scheduler.AddTasks(5, last.Tasks());  // no wait for these
     });
-    trial.Check(plain.Wrong(ran) + inner.Wrong(ran) + large.Wrong(ran) + pinned.Wrong(ran) +
+    trial.Check(plain.Wrong(ran) + inner.Wrong(ran) + more.Wrong(ran) + pinned.Wrong(ran) +
                         last.Wrong(ran) ==
                     0,
                 "every task has run once after Ok, and none after another status");
@@ -250,33 +248,26 @@ void Park(Trial &trial) {
 
 // ---- queues that grow ----
 
-// Deques, slabs, queues of ready fibers and the backlog of Large tasks grow.
+// Deques, slabs and queues of ready fibers grow.
 void Grow(Trial &trial) {
-    test::Marks batch(6000), singles(600), backlog(40);
+    test::Marks batch(6000), singles(600);
     std::atomic<uint32_t> through{0};
     Counter gate;
     test::Batch waiters(100, [&](TaskScheduler &scheduler, uint32_t) {
         scheduler.WaitForCounter(&gate);
         through.fetch_add(1);
     });
-    const bool ran = RunMain(
-        trial, trial.First(),
-        [&](TaskScheduler &scheduler) {
-            Counter counter;
-            scheduler.IncrementCounter(&gate);
-            scheduler.AddTasks(100, waiters.Tasks(), &counter, test::kHigh);
-            scheduler.AddTasks(2, waiters.Tasks(), &counter, test::kLarge);
-            for (uint32_t i = 0; i < 300; ++i) scheduler.Yield();
-            for (uint32_t i = 0; i < 40; ++i) scheduler.AddTask(backlog[i], &counter, test::kLarge);
-            for (uint32_t i = 0; i < 300; ++i) scheduler.Yield();
-            scheduler.AddTasks(6000, batch.Tasks(), &counter);
-            for (uint32_t i = 0; i < 600; ++i) scheduler.AddTask(singles[i], &counter, test::kLow);
-            scheduler.DecrementCounter(&gate);
-            scheduler.WaitForCounter(&counter);
-        },
-        StackClass::Small);
-    trial.Check(batch.Wrong(ran) + singles.Wrong(ran) + backlog.Wrong(ran) == 0 &&
-                    through.load() == 102u * ran,
+    const bool ran = RunMain(trial, trial.First(), [&](TaskScheduler &scheduler) {
+        Counter counter;
+        scheduler.IncrementCounter(&gate);
+        scheduler.AddTasks(100, waiters.Tasks(), &counter, test::kHigh);
+        for (uint32_t i = 0; i < 600; ++i) scheduler.Yield();
+        scheduler.AddTasks(6000, batch.Tasks(), &counter);
+        for (uint32_t i = 0; i < 600; ++i) scheduler.AddTask(singles[i], &counter, test::kLow);
+        scheduler.DecrementCounter(&gate);
+        scheduler.WaitForCounter(&counter);
+    });
+    trial.Check(batch.Wrong(ran) + singles.Wrong(ran) == 0 && through.load() == 100u * ran,
                 "every task has run once");
 }
 
@@ -379,17 +370,18 @@ void ReportOverflows(SchedulerOptions &options) { options.reportStackOverflow = 
 void Sleepy(SchedulerOptions &options) { options.idle = IdlePolicy::Sleep; }
 
 void OneOfEach(SchedulerOptions &options) {
-    options.smallFibers = options.largeFibers = options.maxAttached = 1;
+    options.fibers = 2;
+    options.maxAttached = 1;
     test::LimitLow(options, 1);
 }
 
 void ManyPending(SchedulerOptions &options) { options.pendingTasks = 300; }
-void ManyFibers(SchedulerOptions &options) { options.smallFibers = 128; }
+void ManyFibers(SchedulerOptions &options) { options.fibers = 128; }
 
 // ---- all features together ----
 
-// Works with one fiber of each class: tasks that fork and wait for their children, tasks of all
-// classes, an attached thread, external threads, and a task that waits for one of them.
+// Works with one fiber: tasks that fork and wait for their children, other tasks, an attached
+// thread, external threads, and a task that waits for one of them.
 void Host(Trial &trial, TaskScheduler &scheduler, uint32_t rounds) {
     std::atomic<bool> eventDue{false};
     Counter event;
@@ -401,7 +393,7 @@ void Host(Trial &trial, TaskScheduler &scheduler, uint32_t rounds) {
         return trial.IsOk(scheduler.AttachThread());
     };
     for (uint32_t round = 0; round < rounds; ++round) {
-        test::Marks inner(15), large(4), low(6), pinned(2), waited(20);
+        test::Marks inner(15), more(4), low(6), pinned(2), waited(20);
         std::atomic<uint32_t> through{0};
         std::atomic<bool> done{false};
         test::Batch forks(5, [&](TaskScheduler &running, uint32_t i) {
@@ -424,7 +416,7 @@ void Host(Trial &trial, TaskScheduler &scheduler, uint32_t rounds) {
             scheduler.AddTasksAndWait(1, waits.Tasks());
             Counter counter;
             scheduler.AddTasks(6, low.Tasks(), &counter, test::kLow);
-            scheduler.AddTasks(4, large.Tasks(), &counter, test::kLarge);
+            scheduler.AddTasks(4, more.Tasks(), &counter);
             scheduler.WaitForCounter(&counter, 2);
             scheduler.WaitForCounter(&counter);
             done.store(true);
@@ -447,7 +439,7 @@ void Host(Trial &trial, TaskScheduler &scheduler, uint32_t rounds) {
         }
         threads.Join();
         trial.Check(
-            inner.Wrong() + large.Wrong() + low.Wrong() + pinned.Wrong() + waited.Wrong() == 0 &&
+            inner.Wrong() + more.Wrong() + low.Wrong() + pinned.Wrong() + waited.Wrong() == 0 &&
                 through.load() == 1,
             "every task has run once");
     }
@@ -483,8 +475,8 @@ void HostRun(Trial &trial) {
     host.Join();
 }
 
-// Works while the main task holds the only fiber of its class: tasks that fork and wait for their
-// children, and an event of another thread.
+// Works while the main task holds the only fiber: tasks that fork and wait for their children, and
+// an event of another thread.
 void RunAlone(Trial &trial) {
     TaskScheduler &scheduler = trial.First();
     test::Marks inner(15), waited(40);
@@ -509,8 +501,7 @@ void RunAlone(Trial &trial) {
     trial.Check(inner.Wrong(ran) + waited.Wrong(ran) == 0, "every task has run once");
 }
 
-constexpr uint32_t kPoolReports = BitOf(ReportCode::OutOfSmallFibers) |
-                                  BitOf(ReportCode::OutOfLargeFibers) | BitOf(ReportCode::Stalled);
+constexpr uint32_t kPoolReports = BitOf(ReportCode::OutOfFibers) | BitOf(ReportCode::Stalled);
 constexpr uint32_t kNotRunning = BitOf(ReportCode::NotRunning);
 constexpr uint32_t kWaiters = BitOf(ReportCode::Stalled);
 constexpr uint32_t kMemory = BitOf(Function::Allocate);
@@ -595,10 +586,8 @@ const uint64_t kOneMask[4] = {~uint64_t{0}, ~uint64_t{0}, ~uint64_t{0}, ~uint64_
 const Limit kLimits[] = {
     {"maxAttached", [](SchedulerOptions &o) { o.maxAttached = 1; }},
     {"groups", [](SchedulerOptions &o) { test::LimitLow(o, 1); }},
-    {"smallFibers", [](SchedulerOptions &o) { o.smallFibers = 1; }},
-    {"largeFibers", [](SchedulerOptions &o) { o.largeFibers = 1; }},
-    {"smallStackBytes", [](SchedulerOptions &o) { o.smallStackBytes = kLeastStack; }},
-    {"largeStackBytes", [](SchedulerOptions &o) { o.largeStackBytes = kLeastStack; }},
+    {"fibers", [](SchedulerOptions &o) { o.fibers = 1; }},
+    {"stackBytes", [](SchedulerOptions &o) { o.stackBytes = kLeastStack; }},
     {"threadStackBytes", [](SchedulerOptions &o) { o.threadStackBytes = 64 << 10; }},
     {"maskWords",
      [](SchedulerOptions &o) {
@@ -615,11 +604,11 @@ void AllLimits(SchedulerOptions &options) {
     for (const Limit &limit : kLimits) limit.set(options);
     options.idle = kIdle;
 }
-// HostRun's main task waits on a Large fiber, so its tasks need another one.
+// HostRun's main task holds a fiber, so its tasks need another one.
 template <IdlePolicy kIdle>
-void AllLimitsButLarge(SchedulerOptions &options) {
+void AllLimitsButFibers(SchedulerOptions &options) {
     AllLimits<kIdle>(options);
-    options.largeFibers = 2;
+    options.fibers = 2;
 }
 
 }  // namespace
@@ -638,7 +627,7 @@ std::vector<Scenario> Limits() {
         limit.set(options);
         for (uint32_t workers : {1u, 3u}) {
             all.push_back({limit.name, workers, limit.set, HostStarted<2>, 0, kReports});
-            if (options.largeFibers != 1)
+            if (options.fibers != 1)
                 all.push_back({limit.name, workers, limit.set, HostRun<2>, 0, kReports});
         }
         all.push_back({limit.name, 1, limit.set, RunAlone, 0, kReports});
@@ -651,10 +640,10 @@ std::vector<Scenario> Limits() {
         all.push_back(
             {"all, Quiet", workers, AllLimits<IdlePolicy::Sleep>, HostStarted<2>, 0, kReports});
         if (workers == 0) continue;
-        all.push_back({"all but largeFibers", workers, AllLimitsButLarge<IdlePolicy::Balanced>,
+        all.push_back({"all but fibers", workers, AllLimitsButFibers<IdlePolicy::Balanced>,
                        HostRun<2>, 0, kReports});
-        all.push_back({"all but largeFibers", workers, AllLimitsButLarge<IdlePolicy::Sleep>,
-                       HostRun<2>, 0, kReports});
+        all.push_back({"all but fibers", workers, AllLimitsButFibers<IdlePolicy::Sleep>, HostRun<2>,
+                       0, kReports});
     }
     all.push_back({"all", 1, AllLimits<IdlePolicy::Balanced>, RunAlone, 0, kReports});
     return all;

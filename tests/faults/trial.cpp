@@ -64,7 +64,7 @@ struct State {
 
 Trial::Trial(const Scenario &scenario, Record &record) : m_scenario(scenario), m_record(record) {
     for (auto &scheduler : m_schedulers) {
-        SchedulerOptions options = test::Options(scenario.workers, 4, 2);
+        SchedulerOptions options = test::Options(scenario.workers, 6);
         options.maxAttached = 2;
         if (scenario.configure != nullptr) scenario.configure(options);
         options.onReport = OnReport;

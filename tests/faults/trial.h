@@ -75,12 +75,11 @@ private:
 
 /// Runs `body(TaskScheduler &)` as the main task. Returns true if Run returned Ok.
 template <class Body>
-bool RunMain(Trial &trial, weft::TaskScheduler &scheduler, Body body,
-             weft::StackClass stack = weft::StackClass::Large) {
+bool RunMain(Trial &trial, weft::TaskScheduler &scheduler, Body body) {
     auto main = [&](weft::TaskScheduler *running) { body(*running); };
     const weft::Task task = weft::MakeTask(main);
-    return trial.IsOk(scheduler.Run(task.function, task.arg,
-                                    {weft::Priority::Normal, stack, weft::kAnyWorker, "main"}));
+    return trial.IsOk(
+        scheduler.Run(task.function, task.arg, {weft::Priority::Normal, weft::kAnyWorker, "main"}));
 }
 
 /// Two schedulers with the same options, and what a round does with them. At the end of a round

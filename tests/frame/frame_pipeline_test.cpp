@@ -88,10 +88,9 @@ TEST_CASE("FramePipeline: stages run in order, and the limit of frames in flight
     }
 }
 
-TEST_CASE("FramePipeline: three small fibers and a large one are enough for two stages",
-          "[frame]") {
+TEST_CASE("FramePipeline: four fibers are enough for two stages", "[frame]") {
     for (const uint32_t workers : {1u, 2u, 3u, 8u}) {
-        test::Runner runner(test::Options(workers, 3, 1));
+        test::Runner runner(test::Options(workers, 4));
         Record record(2, 2);
         record.children = 4;
         FramePipeline pipeline({}, 2, record.stages);
@@ -137,8 +136,8 @@ WEFT_NOINLINE bool UsesMuchStack() {
 TEST_CASE("FramePipeline: each stage runs with its options", "[frame]") {
     test::Runner runner(test::Options(3));
     Record record(2);
-    record.stages[0].options = {Priority::High, StackClass::Large, kAnyWorker, "game"};
-    record.stages[2].options = {Priority::Normal, StackClass::Small, 0, "present"};
+    record.stages[0].options = {Priority::High, kAnyWorker, "game"};
+    record.stages[2].options = {Priority::Normal, 0, "present"};
     record.onStage = [&](TaskScheduler &scheduler, uint32_t stage, const FrameParams &) {
         if (stage != 0) return stage == 1 || scheduler.CurrentWorker() == 0;
         return UsesMuchStack();

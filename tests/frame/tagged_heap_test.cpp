@@ -160,8 +160,7 @@ TEST_CASE("TaggedHeap: 32 workers with small allocations under three tags take t
                 });
                 Counter counter;
                 for (uint32_t i = 0; i < kWorkers; ++i) {
-                    scheduler.AddTask(batch[i], &counter,
-                                      {Priority::Normal, StackClass::Small, i, "little"});
+                    scheduler.AddTask(batch[i], &counter, {Priority::Normal, i, "little"});
                 }
                 scheduler.WaitForCounter(&counter);
                 if (heap.Statistics().blocks != kTags || pool.BlocksInUse() != kTags) ++wrong;

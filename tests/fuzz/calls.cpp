@@ -35,7 +35,7 @@ void Script::Call() {
         CallNewest(byte - kFirstNewest);
     }
     if (m_cell != nullptr && !m_cell->mayRunAnywhere)
-        m_world.CheckPlace(m_scheduler, m_cell->groups);
+        m_world.CheckPlace(m_scheduler, m_cell->group);
     const Script *const *const mine = m_world.shared->script.Get();
     Require((mine == nullptr) == (m_caller == Caller::External), "FiberLocal of this thread");
     Require(mine == nullptr || *mine == this, "FiberLocal is somebody else's");

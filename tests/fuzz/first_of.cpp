@@ -88,7 +88,7 @@ void Script::WaitForFirst() {
 void Script::WaitForFirstPermit(uint32_t how) {
     const Spares spares(m_world, 3);
     const uint32_t waits = spares.Count() + 1;
-    const TaskOptions options = SmallOptions();
+    const TaskOptions options = Options();
     Cell *cells = m_world.NewCells(spares.Count());
     if (cells == nullptr) return;
     Stock stock;

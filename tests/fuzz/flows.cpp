@@ -259,7 +259,7 @@ void Script::MistakeInFlows() {
     wrong.priority = static_cast<Priority>(3 + n % 253);
     PipelineSlot<Piece> slots[2];
     PipelineOptions options;
-    if (kind == 5) options.stack = static_cast<StackClass>(2 + n % 250);
+    if (kind == 5) options.priority = static_cast<Priority>(3 + n % 250);
     TaskScheduler &by = kind < 3 ? *m_world.idle : m_scheduler;
     const ReportCode code = kind < 3 ? ReportCode::NotRunning : ReportCode::BadOption;
     oracle.Expect(code, [&] {

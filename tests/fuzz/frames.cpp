@@ -125,7 +125,7 @@ void CheckStamps(const FrameRing &ring, uint64_t frame, uint32_t stages) {
 void Script::UseFrames() {
     const uint32_t shape = m_bytes.Next(), frames = m_bytes.Below(12), special = m_bytes.Next(),
                    at = m_bytes.Below(36);
-    const TaskOptions options[kMaxStages] = {SmallOptions(), SmallOptions(), SmallOptions()};
+    const TaskOptions options[kMaxStages] = {Options(), Options(), Options()};
     if (!m_mayWait) return;
     const Spares spares(m_world, 2 + shape % kMaxStages);
     if (spares.Count() < 2) return;

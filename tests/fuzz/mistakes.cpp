@@ -30,7 +30,7 @@ void Script::MistakeInOptions() {
     const uint32_t places = m_world.options.workers + m_world.options.maxAttached;
     const uint32_t kind = m_bytes.Below(4);
     if (kind == 0) options.priority = static_cast<Priority>(3 + m_bytes.Below(253));
-    if (kind == 1) options.stack = static_cast<StackClass>(2 + m_bytes.Below(254));
+    if (kind == 1) options.group = static_cast<uint8_t>(8 + m_bytes.Below(200));
     if (kind == 2) options.worker = places + m_bytes.Next();
     if (kind == 3) {
         // The index of the last attached thread, which no thread has, because there are never so
@@ -56,12 +56,12 @@ void Script::MistakeInGroups() {
     Counter *counter = SomeCounter();
     const uint32_t kind = m_bytes.Below(4);
     TaskOptions options;
-    options.groups = kind == 0 ? uint8_t{0x88} : uint8_t{1};
+    options.group = kind == 0 ? 8 : 0;
     if (kind != 0) options.worker = 0;  // without workers this is the attached thread
     m_world.oracle.Expect(ReportCode::BadOption, [&] {
         if (kind < 2) m_scheduler.AddTask(task, counter, options);
         if (kind == 2) m_scheduler.AddTasksAndWait(1, &task, options);
-        if (kind == 3) m_scheduler.SetLowGroups(static_cast<uint8_t>(8 + m_bytes.Next() % 248));
+        if (kind == 3) m_scheduler.SetRunsLow(8 + m_bytes.Next(), true);
     });
 }
 
@@ -202,19 +202,19 @@ void Script::MistakeAtStart() {
             bad.stallMilliseconds = m_bytes.Below(2) == 0 ? 0 : 60001;
             break;
         case 4:
-            m_bytes.Below(2) == 0 ? bad.smallFibers = 1000001 : bad.pendingTasks = 65537;
+            m_bytes.Below(2) == 0 ? bad.fibers = 1000001 : bad.pendingTasks = 65537;
             break;
         case 5:
-            bad.agingMilliseconds = m_bytes.Below(2) == 0 ? 0 : 60001;
+            bad.stopGraceMilliseconds = 60001 + m_bytes.Next();
             break;
         case 6:
-            bad.largeFibers = ~0u;
+            bad.fibers = ~0u;
             break;
         case 7:
-            bad.smallStackBytes = (16 << 10) - 1;
+            bad.stackBytes = (16 << 10) - 1;
             break;
         case 8:
-            bad.largeStackBytes = m_bytes.Next();
+            bad.stackBytes = m_bytes.Next();
             break;
         case 9:
             bad.threadStackBytes = (64 << 10) - 1;

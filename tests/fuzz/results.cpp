@@ -233,7 +233,7 @@ void Script::MistakeInResults() {
         Require(threw, "a refused wait has a value");
     }
     TaskOptions wrong = Options();
-    wrong.stack = static_cast<StackClass>(2 + n % 250);
+    wrong.priority = static_cast<Priority>(3 + n % 253);
     uint32_t (*const none)(uint32_t &) = nullptr;
     Counter tasks;
     const ReportCode code = kind == 5   ? ReportCode::NullTask

@@ -58,29 +58,21 @@ TaskOptions Script::Options() {
     const uint32_t byte = m_bytes.Next();
     TaskOptions options;
     options.priority = static_cast<Priority>(byte % 3);
-    if ((byte & 16) != 0 && m_world.mayBeLarge) options.stack = StackClass::Large;
     if ((byte & 32) != 0 && m_world.options.workers != 0)
         options.worker = (byte >> 6) % m_world.options.workers;
     if ((byte & 32) != 0 && m_caller == Caller::Attached)
         options.worker = m_scheduler.CurrentWorker();
     options.name = "fuzz";
-    if (options.worker == kAnyWorker) options.groups = m_world.Groups(byte >> 6);
+    if (options.worker == kAnyWorker) options.group = m_world.Group(byte >> 6);
     return options;
 }
 
 // Notes that a task of this script is submitted with these options, without a mistake.
 void Script::Accept(Cell &cell, const TaskOptions &options) const {
     cell.accepted = true;
-    cell.groups = options.groups != 0 ? options.groups
-                  : m_cell != nullptr ? m_cell->groups
-                                      : uint8_t{0};
+    cell.group = options.group;
+    if (cell.group == kAnyGroup && m_cell != nullptr) cell.group = m_cell->group;
     cell.mayRunAnywhere = options.worker != kAnyWorker;
-}
-
-TaskOptions Script::SmallOptions() {
-    TaskOptions options = Options();
-    options.stack = StackClass::Small;
-    return options;
 }
 
 Counter *Script::SomeCounter() {
@@ -156,7 +148,7 @@ void Script::SettleBefore(uint32_t counter) {
     }
 }
 
-// A task with child tasks, which may be Large or pinned.
+// A task with child tasks, which may be pinned.
 void Script::SubmitParent() {
     const uint32_t count = m_bytes.Below(20), which = m_bytes.Below(Account::kCounters);
     Cell *cells = m_world.NewCells(count + 1);
@@ -166,7 +158,7 @@ void Script::SubmitParent() {
     Accept(parent, options);
     for (uint32_t i = 0; i < count; ++i) {
         Accept(cells[i], ofChildren);
-        if (ofChildren.groups == 0) cells[i].groups = parent.groups;
+        if (ofChildren.group == kAnyGroup) cells[i].group = parent.group;
     }
     parent.target = cells;
     parent.options = ofChildren;

@@ -26,7 +26,6 @@ private:
     void MistakeInNewest();
     weft::TaskOptions Options();
     void Accept(Cell &cell, const weft::TaskOptions &options) const;
-    weft::TaskOptions SmallOptions();  // for tasks that may wait: Spares are small fibers
     weft::Counter *SomeCounter();
     void Submit();
     void SubmitAndWait();

@@ -70,7 +70,7 @@ void Script::UseCondition() {
     if (cell == nullptr) return;
     cell->accepted = true;
     cell->target = &shared;
-    m_scheduler.AddTask({Putting, cell}, &put, SmallOptions());
+    m_scheduler.AddTask({Putting, cell}, &put, Options());
     {
         std::unique_lock<Mutex> lock(shared.stockMutex);
         if (how == 2) {

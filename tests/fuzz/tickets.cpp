@@ -67,7 +67,7 @@ void Script::UseOwnTickets() {
             cells[i].target = &turns[i];
         }
         const Ticket last = queue.Take();
-        const TaskOptions options = SmallOptions();
+        const TaskOptions options = Options();
         for (uint32_t i = 0; i < count; ++i) {
             const uint32_t which =
                 (order & 4) != 0 ? (i + order) % count : (count - 1 - i + order) % count;

@@ -53,8 +53,7 @@ void Script::MistakeInDeferred() {
     if (kind == 6) counter = &m_world.held, code = ReportCode::WrongScheduler;
     if (kind == 7) after = &m_world.held, code = ReportCode::WrongScheduler;
     if (isTimed && (kind == 5 || kind == 7)) return;
-    if (kind == 2 && m_world.options.workers == 0)
-        options = {Priority::Normal, StackClass::Small, options.worker};
+    if (kind == 2 && m_world.options.workers == 0) options = {Priority::Normal, options.worker};
     m_world.oracle.Expect(code, [&] {
         if (isTimed) {
             AddTaskAt(*by, Soon(), task, counter, options);

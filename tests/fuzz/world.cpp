@@ -15,15 +15,12 @@ World::~World() = default;
 
 // The first bytes of an input choose the options of the schedulers.
 void World::Choose() {
-    static constexpr uint32_t kPools[][2] = {{2, 1}, {3, 2}, {8, 4}};
+    static constexpr uint32_t kFibers[] = {3, 5, 12};
     const uint32_t first = m_bytes.Next();  // below 128: no groups
     life = static_cast<Life>(first % 4);
     options.workers = life == Life::WithoutWorkers ? 0 : 1 + m_bytes.Below(3);
-    const uint32_t pool = m_bytes.Below(3);
-    options.smallFibers = kPools[pool][0];
-    options.largeFibers = kPools[pool][1];
-    options.smallStackBytes = options.largeStackBytes =
-        128 << 10;  // AddressSanitizer needs large frames
+    options.fibers = kFibers[m_bytes.Below(3)];
+    options.stackBytes = 128 << 10;  // AddressSanitizer needs large frames
     options.maxAttached = 5;
     const uint32_t more = m_bytes.Next();
     options.idle = static_cast<IdlePolicy>(more % 3);
@@ -32,13 +29,8 @@ void World::Choose() {
     if ((more & 64) != 0) ChooseHooks();
     oracle.AttachTo(options);
     oracle.mayLackWorkers.store(options.workers == 0);
-    m_mainOptions = {Priority::Normal, (more & 32) != 0 ? StackClass::Small : StackClass::Large,
-                     (more & 16) != 0 ? 0 : kAnyWorker, "main"};
-    const bool mainIsLarge = life == Life::Run && m_mainOptions.stack == StackClass::Large;
-    const bool mainIsSmall = life == Life::Run && !mainIsLarge;
-    mayBeLarge = !mainIsLarge || options.largeFibers > 1;
-    m_permits[0].store(static_cast<int32_t>(options.smallFibers) - 1 - (mainIsSmall ? 1 : 0));
-    m_permits[1].store(static_cast<int32_t>(options.largeFibers) - 1 - (mainIsLarge ? 1 : 0));
+    m_mainOptions = {Priority::Normal, (more & 16) != 0 ? 0 : kAnyWorker, "main"};
+    m_permits.store(static_cast<int32_t>(options.fibers) - (life == Life::Run ? 2 : 1));
 
     scheduler = std::make_unique<TaskScheduler>(options);
     idle = std::make_unique<TaskScheduler>(options);
@@ -46,9 +38,8 @@ void World::Choose() {
     if ((more & 128) != 0) {
         SchedulerOptions otherOptions;
         otherOptions.workers = 1;
-        otherOptions.smallFibers = 3;
-        otherOptions.largeFibers = 1;
-        otherOptions.smallStackBytes = otherOptions.largeStackBytes = 128 << 10;
+        otherOptions.fibers = 4;
+        otherOptions.stackBytes = 128 << 10;
         oracle.AttachTo(otherOptions);
         other = std::make_unique<TaskScheduler>(otherOptions);
     }
@@ -65,20 +56,19 @@ void World::ChooseGroups(uint32_t layout) {
     options.workers = layout == 1 ? 2 : 3;
 }
 
-uint8_t World::Groups(uint32_t set) const {
-    static constexpr uint8_t kOfTwo[] = {0, 1, 2, 0}, kOfThree[] = {0, 1, 2, 4};
-    if (options.groups != m_groups) return 0;
-    return options.groupCount == 3 ? kOfThree[set] : kOfTwo[set];
+uint8_t World::Group(uint32_t n) const {
+    const bool exists = options.groups == m_groups && n != 0 && n <= options.groupCount;
+    return exists ? static_cast<uint8_t>(n - 1) : kAnyGroup;
 }
 
-void World::CheckPlace(const TaskScheduler &running, uint8_t groups) const {
+void World::CheckPlace(const TaskScheduler &running, uint8_t group) const {
     if (options.groups != m_groups || &running != scheduler.get()) return;
     const uint32_t worker = running.CurrentWorker();
     if (worker >= options.workers)
-        return Require(groups == 0, "a task that names groups is on an attached thread");
-    uint32_t group = 0;
-    for (uint32_t end = m_groups[0].workers; worker >= end; end += m_groups[group].workers) ++group;
-    Require(groups == 0 ? !m_groups[group].namedOnly : (groups >> group & 1) != 0,
+        return Require(group == kAnyGroup, "a task that names a group is on an attached thread");
+    uint32_t its = 0;
+    for (uint32_t end = m_groups[0].workers; worker >= end; end += m_groups[its].workers) ++its;
+    Require(group == kAnyGroup ? !m_groups[its].namedOnly : group == its,
             "a task is in another group");
 }
 
@@ -204,20 +194,15 @@ void World::StartThread(TaskScheduler &inside, Bytes bytes, bool attached, bool 
     });
 }
 
-std::atomic<int32_t> *World::Permit(uint32_t fiber) {
-    std::atomic<int32_t> &permits = m_permits[fiber < options.smallFibers ? 0 : 1];
-    if (permits.fetch_sub(1) > 0) return &permits;
-    permits.fetch_add(1);
-    return nullptr;
-}
-
-void World::GiveBack(std::atomic<int32_t> *permit) {
-    if (permit != nullptr) permit->fetch_add(1);
+bool World::TakePermit() {
+    if (m_permits.fetch_sub(1) > 0) return true;
+    m_permits.fetch_add(1);
+    return false;
 }
 
 void Leaf(TaskScheduler *scheduler, void *arg) {
     Cell &cell = *static_cast<Cell *>(arg);
-    if (!cell.mayRunAnywhere) cell.world->CheckPlace(*scheduler, cell.groups);
+    if (!cell.mayRunAnywhere) cell.world->CheckPlace(*scheduler, cell.group);
     cell.ran.fetch_add(1);
 }
 
@@ -225,10 +210,9 @@ void ScriptTask(TaskScheduler *scheduler, void *arg) {
     Cell &cell = *static_cast<Cell *>(arg);
     World &world = *cell.world;
     cell.ran.fetch_add(1);
-    std::atomic<int32_t> *const permit = world.Permit(scheduler->CurrentFiber());
-    Script(world, *scheduler, Caller::Task, cell.bytes, cell.depth, permit != nullptr, &cell)
-        .Play();
-    world.GiveBack(permit);
+    const bool mayWait = world.TakePermit();
+    Script(world, *scheduler, Caller::Task, cell.bytes, cell.depth, mayWait, &cell).Play();
+    if (mayWait) world.GiveBack();
 }
 
 }  // namespace fuzz

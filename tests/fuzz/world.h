@@ -22,13 +22,13 @@ struct Cell {
     World *world = nullptr;
     Bytes bytes{nullptr, 0};  // if the task plays a script
     uint32_t depth = 0;
-    bool accepted = false;       // it was submitted without a mistake
-    void *target = nullptr;      // of a helper: the object that it uses
-    weft::TaskOptions options;   // of its child tasks
-    uint8_t groups = 0;          // the groups in which it runs; 0: it names none
-    bool mayRunAnywhere = true;  // false: only in these groups
-    weft::Counter before;        // of a task that follows others: the counter of these
-    uint32_t maxUnfinished = 0;  // how many of these may be unfinished when it begins
+    bool accepted = false;            // it was submitted without a mistake
+    void *target = nullptr;           // of a helper: the object that it uses
+    weft::TaskOptions options;        // of its child tasks
+    uint8_t group = weft::kAnyGroup;  // the group in which it runs
+    bool mayRunAnywhere = true;       // false: only in this group
+    weft::Counter before;             // of a task that follows others: the counter of these
+    uint32_t maxUnfinished = 0;       // how many of these may be unfinished when it begins
     std::atomic<uint32_t> ran{0};
 };
 
@@ -60,17 +60,15 @@ public:
     Account &NewAccount();
     /// Starts a thread that plays `bytes`. There are at most three.
     void StartThread(weft::TaskScheduler &scheduler, Bytes bytes, bool attached, bool leaves);
-    /// A permit to wait (see Permit in ../soak/graph.h), or null.
-    std::atomic<int32_t> *Permit(uint32_t fiber);
-    void GiveBack(std::atomic<int32_t> *permit);
-    /// Returns a set of groups for a task to name. Returns 0 (the task names none) if `set` is 0 or
-    /// there are no groups.
-    uint8_t Groups(uint32_t set) const;
-    /// Checks that the caller, a task in these groups, is on a worker of them.
-    void CheckPlace(const weft::TaskScheduler &running, uint8_t groups) const;
+    /// Takes a permit to wait (see Permit in ../soak/graph.h). Returns false if there is none.
+    bool TakePermit();
+    void GiveBack() { m_permits.fetch_add(1); }
+    /// Returns group `n` - 1 for a task to name, or kAnyGroup if there is no such group.
+    uint8_t Group(uint32_t n) const;
+    /// Checks that the caller, a task in this group, is on a worker of it.
+    void CheckPlace(const weft::TaskScheduler &running, uint8_t group) const;
 
     Life life;
-    bool mayBeLarge;  ///< tasks may be Large
     weft::SchedulerOptions options;
     Oracle oracle;
     std::unique_ptr<weft::TaskScheduler> scheduler;
@@ -98,23 +96,23 @@ private:
     std::atomic<uint32_t> m_hookCalls{0};
     std::vector<Cell> m_cells;
     std::atomic<uint32_t> m_cellCount{0};
-    std::atomic<int32_t> m_permits[2];
+    std::atomic<int32_t> m_permits;
     std::atomic<uint32_t> m_threadCount{0};
     std::mutex m_mutex;
     std::vector<std::unique_ptr<Account>> m_accounts;
     std::vector<std::thread> m_threads;
 };
 
-/// Permits for up to `most` small fibers, for tasks that may wait and help a script.
+/// Up to `most` permits, for tasks that may wait and help a script.
 class Spares {
 public:
     static constexpr uint32_t kMax = 6;
 
     Spares(World &world, uint32_t most) : m_world(world) {
-        while (m_count < most && (m_permits[m_count] = world.Permit(0)) != nullptr) ++m_count;
+        while (m_count < most && world.TakePermit()) ++m_count;
     }
     ~Spares() {
-        while (m_count != 0) m_world.GiveBack(m_permits[--m_count]);
+        for (; m_count != 0; --m_count) m_world.GiveBack();
     }
     Spares(const Spares &) = delete;
     Spares &operator=(const Spares &) = delete;
@@ -122,7 +120,6 @@ public:
 
 private:
     World &m_world;
-    std::atomic<int32_t> *m_permits[kMax];
     uint32_t m_count = 0;
 };
 

@@ -245,16 +245,12 @@ TEST_CASE("Graph: nodes keep their options", "[graph]") {
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         Graph graph({});
         auto pinned = [&](TaskScheduler *running) { wrong += running->CurrentWorker() != 1; };
-        auto large = [&](TaskScheduler *) {
-            volatile char room[200 << 10];  // more than a small stack
-            for (size_t i = 0; i < sizeof room; i += 4096) room[i] = 1;
-        };
         TaskOptions onOne;
         onOne.worker = 1;
         GraphNode last{};
         for (int i = 0; i < 6; ++i) {
             const GraphNode first = graph.AddNode("pinned", pinned, onOne);
-            const GraphNode second = graph.AddNode("large", large, test::kLarge);
+            const GraphNode second = graph.AddNode("high", {Nothing, nullptr}, test::kHigh);
             const GraphNode third = graph.AddNode("plain", {Nothing, nullptr});
             if (last) graph.AddEdge(last, first);
             graph.AddEdges(first, {second, third});
@@ -267,25 +263,59 @@ TEST_CASE("Graph: nodes keep their options", "[graph]") {
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("Graph: a node that names no groups does not take those of its predecessors",
-          "[graph][groups][next][!shouldfail]") {
+TEST_CASE("Graph: a node that names no group does not take that of its predecessors",
+          "[graph][groups]") {
     const test::GroupLayout layout({test::Group(1), test::Group(1, true)});
     test::Runner runner(layout.Options());
     test::GroupWitness witness(layout);
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         Graph graph({});
-        auto named = [&](TaskScheduler *running) { witness.See(*running, 2); };
+        auto named = [&](TaskScheduler *running) { witness.See(*running, 1); };
         auto plain = [&](TaskScheduler *running) {
-            witness.See(*running, 0);
+            witness.See(*running, kAnyGroup);
             witness.ran.fetch_add(1);
         };
-        const GraphNode first = graph.AddNode("named", named, test::InGroups(2));
+        const GraphNode first = graph.AddNode("named", named, test::InGroup(1));
         const GraphNode second = graph.AddNode("plain", plain);
         graph.AddEdge(first, second);
         graph.Check();
         for (int i = 0; i < 20; ++i) graph.Run(scheduler);
     }) == Status::Ok);
     CHECK(witness.ran.load() == 20);
+    CHECK(witness.wrong.load() == 0);
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("Graph: nodes that name no group run in the group of the task that runs the graph",
+          "[graph][groups]") {
+    const test::GroupLayout layout({test::Group(1), test::Group(1, true)});
+    test::Runner runner(layout.Options());
+    test::GroupWitness witness(layout);
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        auto named = [&](TaskScheduler *running) { witness.See(*running, 0); };
+        auto plain = [&](TaskScheduler *running) {
+            witness.See(*running, 1);
+            witness.ran.fetch_add(1);
+        };
+        Graph inner({}), graph({});
+        inner.AddEdge(inner.AddNode("named", named, test::InGroup(0)),
+                      inner.AddNode("plain", plain));
+        inner.Check();
+        const GraphNode nodes[] = {graph.AddNode("first", plain),
+                                   graph.AddNode("named", named, test::InGroup(0)),
+                                   graph.AddNode("second", plain), graph.AddGraph("inner", inner),
+                                   graph.AddNode("third", plain)};
+        for (int i = 0; i < 4; ++i) graph.AddEdge(nodes[i], nodes[i + 1]);
+        graph.Check();
+        test::Batch runs(1, [&](TaskScheduler &running, uint32_t) {
+            graph.Run(running);
+            Counter counter;
+            graph.RunAsync(running, &counter);
+            running.WaitForCounter(&counter);
+        });
+        for (int i = 0; i < 20; ++i) scheduler.AddTasksAndWait(1, runs.Tasks(), test::InGroup(1));
+    }) == Status::Ok);
+    CHECK(witness.ran.load() == 160);
     CHECK(witness.wrong.load() == 0);
     CHECK(runner.log.Text() == "");
 }
@@ -337,9 +367,7 @@ TEST_CASE("Graph: a node changes only its own priority", "[graph]") {
 }
 
 TEST_CASE("Graph: an endless chain of nodes does not starve other tasks", "[graph]") {
-    SchedulerOptions options = test::Options(1);
-    options.agingMilliseconds = 1;
-    test::Runner runner(options);
+    test::Runner runner(test::Options(1));
     Status status = Status::BadOption;
     bool hasRun = false, ended = false;
     Graph graph({});

@@ -40,7 +40,7 @@ void Main(weft::TaskScheduler *scheduler, void *arg) {
 
     auto callable = [&](weft::TaskScheduler *) { results.ran.fetch_add(1); };
     const weft::Task ofCallable = weft::MakeTask(callable);
-    scheduler->AddTasksAndWait(1, &ofCallable, {weft::Priority::High, weft::StackClass::Large});
+    scheduler->AddTasksAndWait(1, &ofCallable, {weft::Priority::High});
 
     {
         weft::BlockingCalls calls(*scheduler);

@@ -217,7 +217,7 @@ under=()
 
 attempt "installed by CMake" install_with_cmake by-cmake
 attempt "installed by CMake, find_package" \
-    with_cmake find-cmake "find_package(weft 0.6 REQUIRED CONFIG)" -DCMAKE_PREFIX_PATH="$work/by-cmake"
+    with_cmake find-cmake "find_package(weft 0.7 REQUIRED CONFIG)" -DCMAKE_PREFIX_PATH="$work/by-cmake"
 attempt "installed by CMake, pkg-config" with_pkg_config by-cmake
 attempt "installed by CMake, CMake's files moved as vcpkg does" move_config by-cmake moved
 attempt "installed by CMake, CMake's files moved, find_package" \

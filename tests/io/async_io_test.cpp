@@ -213,7 +213,7 @@ TEST_CASE("io: a task reads and writes a file", "[io][grid]") {
                   std::string{ByteAt(898), ByteAt(899), 'd', 'e', ByteAt(902)});
             CHECK(std::string(&buffer[100], 3) == "abc");
             // All fibers may wait for operations.
-            CHECK(runner.log.CountOf(ReportCode::OutOfSmallFibers) == runner.log.Count());
+            CHECK(runner.log.CountOf(ReportCode::OutOfFibers) == runner.log.Count());
         }
     }
 }
@@ -252,7 +252,7 @@ TEST_CASE("io: a thousand reads are in flight at once, without a stack for each"
     for (bool ring : {true, false}) {
         for (uint32_t depth : {1u, 7u, 1024u}) {
             for (uint32_t workers : {1u, 2u}) {
-                test::Runner runner(test::Options(workers, 2, 1));
+                test::Runner runner(test::Options(workers, 3));
                 std::vector<std::array<char, kBytes>> buffers(kReads);
                 std::vector<IoOperation> reads(kReads);
                 uint32_t wrong = 0;
@@ -919,7 +919,7 @@ TEST_CASE("io: tasks and threads submit at once, again and again, and no operati
 TEST_CASE("io: a wait for an operation is not taken for a stall", "[io]") {
     for (bool ring : {true, false}) {
         const Pair pipe = MakePipe();
-        test::Runner runner(test::Options(1, 8, 2, IdlePolicy::Sleep));
+        test::Runner runner(test::Options(1, 10, IdlePolicy::Sleep));
         std::atomic<int64_t> result{0};
         const auto stall = std::chrono::milliseconds(5 * test::Options(1).stallMilliseconds);
         test::Threads writer(1, [&](uint32_t) {

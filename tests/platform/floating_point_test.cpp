@@ -80,7 +80,7 @@ TEST_CASE("control words: tasks start with, and keep, those that onStart set on 
         INFO(test::Describe(life));
         static uint64_t s_normal;
         s_normal = FloatingPointControl();
-        SchedulerOptions options = test::Options(3, 16, 4);
+        SchedulerOptions options = test::Options(3, 20);
         options.threads.onStart = [](uint32_t worker, void *) {
             SetFloatingPointControl(WordsOf(worker, s_normal));
         };
@@ -95,11 +95,10 @@ TEST_CASE("control words: tasks start with, and keep, those that onStart set on 
                   for (uint32_t round = 0; round < 5; ++round) {
                       Counter counter;
                       scheduler.AddTasks(200, batch.Tasks(), &counter,
-                                         round % 2 == 0 ? test::kHigh : test::kLarge);
+                                         round % 2 == 0 ? test::kHigh : TaskOptions{});
                       for (uint32_t worker = 0; worker < 3; ++worker) {
-                          scheduler.AddTasks(
-                              20, batch.Tasks(), &counter,
-                              {Priority::Normal, StackClass::Small, worker, "pinned"});
+                          scheduler.AddTasks(20, batch.Tasks(), &counter,
+                                             {Priority::Normal, worker, "pinned"});
                       }
                       // An external thread waits, so it runs no task inline.
                       scheduler.WaitForCounter(&counter);
@@ -131,12 +130,12 @@ TEST_CASE("control words: tasks start with those that an attached thread had whe
             });
             SetFloatingPointControl(words);
             if (runner.scheduler.AttachThread() != Status::Ok) wrong += 1000;
-            runner.scheduler.AddTasksAndWait(
-                20, batch.Tasks(), {Priority::Normal, StackClass::Small, workers, "pinned"});
+            runner.scheduler.AddTasksAndWait(20, batch.Tasks(),
+                                             {Priority::Normal, workers, "pinned"});
             wrong += FloatingPointControl() != words;
             SetFloatingPointControl(normal);  // from now on the thread has its own words
-            runner.scheduler.AddTasksAndWait(
-                20, batch.Tasks(), {Priority::Normal, StackClass::Large, workers, "pinned"});
+            runner.scheduler.AddTasksAndWait(20, batch.Tasks(),
+                                             {Priority::Normal, workers, "pinned"});
             wrong += FloatingPointControl() != normal;
             runner.scheduler.DetachThread();
             CHECK(ran == 40);

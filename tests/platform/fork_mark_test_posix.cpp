@@ -103,7 +103,7 @@ TEST_CASE(
         for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Spin, IdlePolicy::Sleep}) {
             for (bool waits : {false, true}) {
                 const test::ChildResult parent = test::RunInChild([=] {
-                    TaskScheduler scheduler(test::Options(workers, 8, 2, idle));
+                    TaskScheduler scheduler(test::Options(workers, 10, idle));
                     pid_t child = -1;
                     int status = 0;
                     test::Marks marks(50);

@@ -85,7 +85,7 @@ __attribute__((noinline)) void Submit(TaskScheduler &scheduler, Scene &scene) {
 
 void RunScene(bool withPages) {
     Scene scene;
-    scene.options = test::Options(1, 8, 2);
+    scene.options = test::Options(1, 10);
     if (withPages) {
         scene.options.memory.allocate = AllocatePages;
         scene.options.memory.release = [](void *, size_t, size_t, void *) {};

@@ -241,28 +241,25 @@ TEST_CASE("DescribeFault: addresses on a stack, in its guard page, and elsewhere
         found[2] = Describe(&here);
         found[3] = Describe(nullptr);
         found[4] = Describe(reinterpret_cast<const void *>(~uintptr_t{0}));
-        other.Run(
-            [&](TaskScheduler &inner) {
-                const void *others = __builtin_frame_address(0);
-                fiber[1] = inner.CurrentFiber();
-                found[5] = Describe(others);
-                found[6] = Describe(mine);
-                const auto task = [&] { found[7] = Describe(__builtin_frame_address(0)); };
-                test::Batch batch(1, [&](TaskScheduler &, uint32_t) { task(); });
-                inner.AddTask(batch[0]);
-                inner.WaitIdle();
-            },
-            StackClass::Small);
+        other.Run([&](TaskScheduler &inner) {
+            const void *others = __builtin_frame_address(0);
+            fiber[1] = inner.CurrentFiber();
+            found[5] = Describe(others);
+            found[6] = Describe(mine);
+            const auto task = [&] { found[7] = Describe(__builtin_frame_address(0)); };
+            test::Batch batch(1, [&](TaskScheduler &, uint32_t) { task(); });
+            inner.AddTask(batch[0]);
+            inner.WaitIdle();
+        });
     }) == Status::Ok);
-    const char *const classes[2] = {"", ""};
-    const std::string large = " of fiber " + std::to_string(fiber[0]) + " (" + classes[0];
-    const std::string small = " of fiber " + std::to_string(fiber[1]) + " (" + classes[1];
-    CHECK(found[0].find("address on the stack" + large) == 0);
+    const std::string first = " of fiber " + std::to_string(fiber[0]) + " (";
+    const std::string second = " of fiber " + std::to_string(fiber[1]) + " (";
+    CHECK(found[0].find("address on the stack" + first) == 0);
     CHECK(test::Names(found[0], "task 'main'"));
-    CHECK(found[1].find("stack overflow" + large) == 0);
+    CHECK(found[1].find("stack overflow" + first) == 0);
     CHECK(test::Names(found[1], "task 'main'"));
     for (int i = 2; i < 5; ++i) CHECK(found[i] == "");
-    CHECK(found[5].find("address on the stack" + small) == 0);
+    CHECK(found[5].find("address on the stack" + second) == 0);
     CHECK(found[6] == found[0]);
     CHECK(test::Names(found[7], "task 'unnamed'"));
     CHECK(Describe(old) == "");  // its scheduler has gone

@@ -159,7 +159,7 @@ TEST_CASE(
     for (uint32_t workers : {0u, 1u, 3u}) {
         for (bool keepsBusy : {false, true}) {
             INFO(workers << " workers");
-            test::Runner runner(test::Options(workers, 8, 2));
+            test::Runner runner(test::Options(workers, 10));
             test::Marks pinned(60), plain(60);
             std::atomic<uint32_t> wrong{0}, attached{0};
             test::Batch waiter(1, [&](TaskScheduler &scheduler, uint32_t) {
@@ -226,7 +226,7 @@ TEST_CASE("report LeftAttached: a thread attached to two schedulers is detached 
 
 TEST_CASE("report LeftAttached: tasks that wait in catch blocks keep their exceptions",
           "[thread_exit]") {
-    test::Runner runner(test::Options(0, 8, 2));
+    test::Runner runner(test::Options(0, 10));
     std::atomic<uint32_t> caught{0};
     test::Batch batch(3, [&](TaskScheduler &scheduler, uint32_t i) {
         try {
@@ -256,7 +256,7 @@ TEST_CASE("report LeftAttached: tasks that wait in catch blocks keep their excep
 TEST_CASE("report LeftAttached: Stop waits for a thread that ends while attached",
           "[thread_exit]") {
     for (int round = 0; round < 20; ++round) {
-        test::Runner runner(test::Options(1 + round % 2, 8, 2));
+        test::Runner runner(test::Options(1 + round % 2, 10));
         std::atomic<bool> attached{false}, mayEnd{false}, stopped{false};
         std::atomic<bool> early{false};
         REQUIRE(runner.scheduler.Start() == Status::Ok);

@@ -20,8 +20,7 @@ extern "C" {
 __attribute__((visibility("default"))) int PluginStart() {
     weft::SchedulerOptions options;
     options.workers = 1;
-    options.smallFibers = 8;
-    options.largeFibers = 1;
+    options.fibers = 9;
     options.reportStackOverflow = true;
     options.onReport = [](const weft::Report &, void *) { s_reports.fetch_add(1); };
     s_scheduler = std::make_unique<weft::TaskScheduler>(options);

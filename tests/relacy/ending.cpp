@@ -74,8 +74,8 @@ void ReportOnce(Scheduler &, ReportCode, const char *, const char *, ...) noexce
 void EmitNow(Scheduler &, Worker *, TraceKind, const Counter *, uint32_t, uint32_t) noexcept {}
 void EmitReady(Scheduler &, Worker *, Fiber &) noexcept {}
 void NoteVictim(const Entry &, uint32_t) noexcept {}
-TaskNumbers TraceSubmit(Scheduler &, Worker *, uint32_t, const Task *, const TasksOf &, Level,
-                        StackClass) noexcept {
+TaskNumbers TraceSubmit(Scheduler &, Worker *, uint32_t, const Task *, const TasksOf &,
+                        Level) noexcept {
     return {};
 }
 void TraceDeferred(Scheduler &, Worker *, const ChunkList &) noexcept {}

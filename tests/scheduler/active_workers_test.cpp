@@ -15,7 +15,7 @@ TEST_CASE("inactive workers run only tasks that are pinned to them", "[active_wo
     for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Spin, IdlePolicy::Sleep}) {
         for (uint32_t workers : {2u, 3u, 8u}) {
             INFO(workers << " workers, policy " << static_cast<int>(idle));
-            test::Runner runner(test::Options(workers, 64, 2, idle));
+            test::Runner runner(test::Options(workers, 66, idle));
             std::atomic<uint32_t> ran{0}, onInactive{0}, pinnedRan{0}, pinnedElsewhere{0};
             std::atomic<bool> counting{false};
             test::Batch plain(200, [&](TaskScheduler &scheduler, uint32_t) {
@@ -81,7 +81,6 @@ TEST_CASE("SetActiveWorkers reports numbers out of range", "[active_workers]") {
 TEST_CASE("inactive workers: their ready fibers run when an active worker yields",
           "[active_workers]") {
     SchedulerOptions options = test::Options(2);
-    options.agingMilliseconds = 60'000;  // aging must not pick the waiter
     test::Runner runner(options);
     bool done = false;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -93,8 +92,7 @@ TEST_CASE("inactive workers: their ready fibers run when an active worker yields
             1, [&](TaskScheduler &inside, uint32_t) { inside.DecrementCounter(&gate); });
         scheduler.AddTasks(1, waiter.Tasks(), &counter);
         scheduler.Yield();  // the waiter begins and waits
-        scheduler.AddTasks(1, opener.Tasks(), nullptr,
-                           {Priority::Normal, StackClass::Small, 1, "opener"});
+        scheduler.AddTasks(1, opener.Tasks(), nullptr, {Priority::Normal, 1, "opener"});
         done = test::YieldUntil(scheduler, [&] { return scheduler.PollCounter(&counter); });
         scheduler.SetActiveWorkers(2);
         scheduler.WaitForCounter(&counter);
@@ -104,16 +102,16 @@ TEST_CASE("inactive workers: their ready fibers run when an active worker yields
 }
 
 TEST_CASE("inactive workers: RunPinnedTasks returns even if no fiber is free", "[active_workers]") {
-    test::Runner runner(test::Options(2, 1, 1));
+    test::Runner runner(test::Options(2, 2));
     bool done = false;
     uint32_t ran = 0;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         scheduler.SetActiveWorkers(1);
-        const TaskOptions there{Priority::Normal, StackClass::Small, 1, "there"};
+        const TaskOptions there{Priority::Normal, 1, "there"};
         std::atomic<bool> pumped{false};
         Counter counter;
         test::Batch leaf(1, [](TaskScheduler &, uint32_t) {});
-        test::Batch pump(1, [&](TaskScheduler &inside, uint32_t) {  // runs on the only small fiber
+        test::Batch pump(1, [&](TaskScheduler &inside, uint32_t) {  // runs on the only fiber
             inside.AddTasks(1, leaf.Tasks(), &counter, there);
             ran = inside.RunPinnedTasks();
             pumped.store(true);

@@ -16,9 +16,7 @@ using namespace weft;
 
 namespace {
 
-TaskOptions PinnedTo(uint32_t worker) {
-    return {Priority::Normal, StackClass::Small, worker, "pinned"};
-}
+TaskOptions PinnedTo(uint32_t worker) { return {Priority::Normal, worker, "pinned"}; }
 
 // Returns true if the caller is worker `index` and still on thread `thread`.
 bool StillHere(TaskScheduler &scheduler, uint32_t index, std::thread::id thread) {
@@ -49,7 +47,7 @@ TEST_CASE("attach: index and identity, before, while and after it is attached", 
                       }
                   }) == Status::Ok);
             CHECK(wrong == 0);
-            CHECK(fiber >= point.smallFibers + point.largeFibers);  // not a fiber of the pool
+            CHECK(fiber >= point.fibers);  // not a fiber of the pool
             CHECK(fiber != kAnyWorker);
             CHECK(test::Faults(runner.log) == "");
         }
@@ -118,7 +116,7 @@ TEST_CASE("attach: a thread runs tasks while it waits", "[attach]") {
 }
 
 TEST_CASE("attach: at most maxAttached threads, each with its own index", "[attach]") {
-    SchedulerOptions options = test::Options(2, 16, 2);
+    SchedulerOptions options = test::Options(2, 18);
     options.maxAttached = 3;
     test::Runner runner(options);
     REQUIRE(runner.scheduler.Start() == Status::Ok);
@@ -315,7 +313,7 @@ TEST_CASE("report BadOption: tasks for a slot without an attached thread are not
 
 TEST_CASE("attach: tasks posted during DetachThread run on the thread or are refused", "[attach]") {
     for (uint32_t workers : {1u, 3u}) {
-        test::Runner runner(test::Options(workers, 16, 2));
+        test::Runner runner(test::Options(workers, 18));
         REQUIRE(runner.scheduler.Start() == Status::Ok);
         std::atomic<uint32_t> ran{0}, left{3};
         test::Batch batch(2, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
@@ -401,8 +399,8 @@ TEST_CASE("report WrongThread: DetachThread in the wrong order names the schedul
 
 TEST_CASE("attach: several threads attach and detach while others submit", "[attach]") {
     for (uint32_t fibers : {1u, 2u, 3u, 128u}) {
-        INFO(fibers << " small fibers");
-        test::Runner runner(test::Options(2, fibers, 1));
+        INFO(fibers << " fibers");
+        test::Runner runner(test::Options(2, fibers + 1));
         REQUIRE(runner.scheduler.Start() == Status::Ok);
         std::atomic<uint32_t> wrong{0};
         test::Threads threads(4, [&](uint32_t self) {
@@ -410,7 +408,7 @@ TEST_CASE("attach: several threads attach and detach while others submit", "[att
                 const bool attach = self != 3 && runner.scheduler.AttachThread() == Status::Ok;
                 test::Marks marks(1 + (self + round) % 33);
                 runner.scheduler.AddTasksAndWait(marks.Count(), marks.Tasks(),
-                                                 self == 1 ? test::kLarge : test::kHigh);
+                                                 self == 1 ? TaskOptions{} : test::kHigh);
                 wrong.fetch_add(marks.Wrong());
                 if (attach) runner.scheduler.DetachThread();
             }

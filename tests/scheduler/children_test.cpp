@@ -91,7 +91,7 @@ TEST_CASE("children: a counter reaches zero after all descendants of its tasks h
     for (const test::GridPoint &point : test::Grid()) {
         for (const Tree::Before before : {Tree::Before::Nothing, Tree::Before::Anything}) {
             // Each node waits on a fiber of its own.
-            if (before == Tree::Before::Anything && point.smallFibers < 128) continue;
+            if (before == Tree::Before::Anything && point.fibers < 128) continue;
             INFO(test::Describe(point));
             Tree tree(500, before);
             test::Runner runner(point);

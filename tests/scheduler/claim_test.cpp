@@ -185,8 +185,7 @@ TEST_CASE("claim: an exception that leaves the first task of AddTasksAndWait is 
     bool wentOn = false;
     test::Batch batch(1, [&](TaskScheduler &, uint32_t) { throw 1; });
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        scheduler.AddTasksAndWait(1, batch.Tasks(),
-                                  {Priority::Normal, StackClass::Large, kAnyWorker, "fused"});
+        scheduler.AddTasksAndWait(1, batch.Tasks(), {Priority::Normal, kAnyWorker, "fused"});
         wentOn = true;
     }) == Status::Ok);
     CHECK(wentOn);
@@ -221,7 +220,7 @@ TEST_CASE("fault: exception state after migration. An exception is held across a
         });
         test::Runner runner(point);
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            scheduler.AddTasksAndWait(40, batch.Tasks(), test::kLarge);
+            scheduler.AddTasksAndWait(40, batch.Tasks());
         }) == Status::Ok);
         CHECK(right.load() == 40);
         CHECK(wrong.load() == 0);

@@ -306,11 +306,11 @@ TEST_CASE("closures: options and counters are honoured", "[closure]") {
         AddTask(
             scheduler,
             [&] {
-                volatile char room[100 << 10];  // more than a small stack has
+                volatile char room[100 << 10];  // more than the waiting task has touched
                 room[0] = room[sizeof room - 1] = 1;
                 order.push_back(room[0]);
             },
-            &counter, test::kLarge);
+            &counter);
         scheduler.WaitForCounter(&counter);
     }) == Status::Ok);
     CHECK(elsewhere.load() == 0);

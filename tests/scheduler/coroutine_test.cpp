@@ -135,7 +135,7 @@ Coroutine<> SleepInSteps(std::atomic<uint32_t> &early, std::atomic<uint32_t> &en
 TEST_CASE("coroutines sleep", "[coroutine]") {
     for (uint32_t workers : {1u, 2u}) {
         std::atomic<uint32_t> early{0}, ended{0};
-        test::Runner runner(test::Options(workers, 2, 1));
+        test::Runner runner(test::Options(workers, 3));
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             for (uint32_t i = 0; i < 50; ++i)
                 StartCoroutine(scheduler, SleepInSteps(early, ended, i % 6));
@@ -343,7 +343,7 @@ TEST_CASE("coroutines wait for events and for values", "[coroutine]") {
 TEST_CASE("coroutines: ten thousand wait at once, on eight fibers", "[coroutine]") {
     constexpr uint32_t kWaiters = 10000;
     SchedulerOptions options = test::Options(2);
-    options.smallFibers = 8;
+    options.fibers = 8;
     uint32_t wait = 0;
     test::Runner runner(options);
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -717,42 +717,41 @@ TEST_CASE("coroutines: without a default result, a second await throws", "[corou
 
 namespace {
 
-Coroutine<> SeeItsGroups(test::GroupWitness &witness, uint8_t groups, Counter &gate) {
+Coroutine<> SeeItsGroup(test::GroupWitness &witness, uint32_t group, Counter &gate) {
     TaskScheduler &scheduler = co_await CurrentScheduler{};
-    witness.See(scheduler, groups);
-    test::Batch inherits(3,
-                         [&](TaskScheduler &running, uint32_t) { witness.See(running, groups); });
+    witness.See(scheduler, group);
+    test::Batch inherits(3, [&](TaskScheduler &running, uint32_t) { witness.See(running, group); });
     Counter counter;
-    scheduler.AddTasks(3, inherits.Tasks(), &counter);  // they name no groups
+    scheduler.AddTasks(3, inherits.Tasks(), &counter);  // they name no group
     co_await counter;
-    witness.See(scheduler, groups);
+    witness.See(scheduler, group);
     co_await gate;
-    witness.See(scheduler, groups);
+    witness.See(scheduler, group);
     co_await microseconds(1);
-    witness.See(scheduler, groups);
+    witness.See(scheduler, group);
     witness.ran.fetch_add(1);
 }
 
 }  // namespace
 
-TEST_CASE("coroutines run in the groups that their options name, after waits too",
+TEST_CASE("coroutines run in the group that their options name, after waits too",
           "[coroutine][groups]") {
     for (const test::GroupLayout *layout : test::GroupLayouts()) {
         INFO(layout->Text());
         test::Runner runner(layout->Options(layout->Workers() + 1));
         test::GroupWitness witness(*layout);
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            for (const uint8_t set : layout->Sets()) {
+            for (const uint8_t group : layout->Groups()) {
                 Counter gate(1), counter;
                 for (int i = 0; i < 20; ++i)
-                    StartCoroutine(scheduler, SeeItsGroups(witness, set, gate), &counter,
-                                   test::InGroups(set));
+                    StartCoroutine(scheduler, SeeItsGroup(witness, group, gate), &counter,
+                                   test::InGroup(group));
                 scheduler.DecrementCounter(&gate);
                 scheduler.WaitForCounter(&counter);
             }
         }) == Status::Ok);
         CHECK(witness.wrong.load() == 0);
-        CHECK(witness.ran.load() == 20 * layout->Sets().size());
+        CHECK(witness.ran.load() == 20 * layout->GroupCount());
         CHECK(test::Faults(runner.log) == "");
     }
 }
@@ -783,7 +782,7 @@ std::string LettersInOrder(uint64_t order) {
         scheduler.WaitForCounter(&counter);
         return true;
     };
-    const OrderResult result = RunInOrder(order, test, test::Options(0, 8, 2));
+    const OrderResult result = RunInOrder(order, test, test::Options(0, 10));
     return result.passed && log.size() == 12 ? log : "failed";
 }
 

@@ -87,17 +87,17 @@ TEST_CASE("waits within waits: 5,000 levels of tasks that other workers may stea
     }
 }
 
-// A task runs on the stack of its waiter while a whole stack of its class is left below. So each
-// stack, which is twice as large, holds a class's worth of levels.
+// A task runs on the stack of its waiter while `stackBytes` are left below. So each stack, of which
+// twice as much is mapped, holds `stackBytes` of levels.
 TEST_CASE("waits within waits: the fibers together hold as many levels as their stacks",
           "[exhaustion][helps]") {
     SchedulerOptions options;
     options.workers = 2;
-    options.smallFibers = 2000;
+    options.fibers = 2000;
     const size_t bytes = RunLevels(options, 4).bytes;
     REQUIRE(bytes > 0);
-    const uint64_t all = options.smallFibers * uint64_t{options.smallStackBytes} / bytes;
+    const uint64_t all = options.fibers * uint64_t{options.stackBytes} / bytes;
     const auto depth = static_cast<uint32_t>(all - all / 4);
-    CHECK(depth > options.smallFibers);  // some levels of each fiber
+    CHECK(depth > options.fibers);  // some levels of each fiber
     CHECK(RunLevels(options, depth).sum == depth);
 }

@@ -126,7 +126,7 @@ TEST_CASE("AddTasksAfter: counters that are reached already, that repeat, or non
 TEST_CASE("AddTasksAfter: a chain of batches holds no fibers", "[deferred]") {
     for (uint32_t workers : {1u, 2u, 3u}) {
         constexpr uint32_t kLength = 200, kWidth = 32;
-        test::Runner runner(test::Options(workers, 2, 1));
+        test::Runner runner(test::Options(workers, 3));
         std::vector<Counter> links(kLength + 1);
         std::atomic<uint32_t> ran{0}, wrong{0};
         test::Batch steps(kLength * kWidth, [&](TaskScheduler &, uint32_t i) {

@@ -74,7 +74,7 @@ TEST_CASE("AddTaskAfter: a chain of tasks holds no fibers", "[deferred]") {
     for (uint32_t workers : {1u, 2u, 3u}) {
         INFO(workers << " workers");
         constexpr uint32_t kLength = 1000;
-        test::Runner runner(test::Options(workers, 2, 1));
+        test::Runner runner(test::Options(workers, 3));
         std::vector<Counter> links(kLength + 1);
         std::atomic<uint32_t> next{0}, wrong{0};
         test::Batch step(kLength, [&](TaskScheduler &, uint32_t i) {
@@ -137,7 +137,7 @@ TEST_CASE("AddTaskAt: tasks begin in the order of their times, never early", "[d
 
 TEST_CASE("AddTaskAt: tasks with equal times usually begin in the order of submission",
           "[deferred][one_worker]") {
-    test::Runner runner(test::Options(1, 128, 32, IdlePolicy::Sleep));
+    test::Runner runner(test::Options(1, 160, IdlePolicy::Sleep));
     std::vector<uint32_t> order;
     const std::vector<uint32_t> asGiven{0, 1, 2, 3, 4};
     test::Batch batch(5, [&](TaskScheduler &, uint32_t i) { order.push_back(i); });

@@ -21,7 +21,7 @@ public:
 
     uint32_t Wrong() {
         ForkJoin();
-        if (m_point.smallFibers >= 16) Targets();
+        if (m_point.fibers >= 16) Targets();
         AnyOf();
         Lanes();
         m_scheduler.WaitIdle();
@@ -39,7 +39,7 @@ private:
         });
         Counter counter;
         m_scheduler.AddTasks(3, tree.Tasks(), &counter);
-        m_scheduler.AddTasksAndWait(20, leaf.Tasks(), test::kLarge);
+        m_scheduler.AddTasksAndWait(20, leaf.Tasks());
         m_scheduler.WaitForCounter(&counter);
         m_wrong += leaves.load() != 80;
     }
@@ -93,8 +93,8 @@ private:
 
 std::vector<test::GridPoint> GridWithoutWorkersToo() {
     std::vector<test::GridPoint> points = test::Grid();
-    points.push_back({0, 128, 32, IdlePolicy::Balanced});
-    points.push_back({0, 3, 2, IdlePolicy::Sleep});
+    points.push_back({0, 160, IdlePolicy::Balanced});
+    points.push_back({0, 5, IdlePolicy::Sleep});
     return points;
 }
 

@@ -46,7 +46,7 @@ TEST_CASE("memory hooks: each call in turn returns null, and nothing leaks", "[h
         int64_t failures = 0;
         for (; failures < 1000; ++failures) {
             test::HostMemory memory;
-            SchedulerOptions options = test::Options(2, 4, 2);
+            SchedulerOptions options = test::Options(2, 6);
             memory.AttachTo(options.memory);
             memory.FailFrom(failures, 1);
             test::Runner runner(options);
@@ -99,25 +99,22 @@ TEST_CASE("memory hooks: memory without the alignment that weft asked for counts
 }
 
 TEST_CASE("memory hooks: guard pages lie in the host's pages", "[hooks]") {
-    for (StackClass stack : {StackClass::Small, StackClass::Large}) {
-        const test::ChildResult child = test::RunInChild([=] {
-            signal(SIGSEGV, SIG_DFL);
-            test::HostMemory memory;
-            SchedulerOptions options = test::Options(1, 4, 4);
-            memory.AttachTo(options.memory);
-            TaskScheduler scheduler(options);
-            scheduler.Run([](TaskScheduler *, void *) { test::OverflowStack(); }, nullptr,
-                          {Priority::Normal, stack, kAnyWorker, "main"});
-        });
-        CHECK(child.signal == SIGSEGV);
-    }
+    const test::ChildResult child = test::RunInChild([=] {
+        signal(SIGSEGV, SIG_DFL);
+        test::HostMemory memory;
+        SchedulerOptions options = test::Options(1, 8);
+        memory.AttachTo(options.memory);
+        TaskScheduler scheduler(options);
+        scheduler.Run([](TaskScheduler *, void *) { test::OverflowStack(); });
+    });
+    CHECK(child.signal == SIGSEGV);
 }
 
 TEST_CASE("memory hooks: AttachThread without memory gives a status, and works again later",
           "[hooks]") {
     for (bool reports : {false, true}) {
         test::HostMemory memory;
-        SchedulerOptions options = test::Options(1, 4, 2);
+        SchedulerOptions options = test::Options(1, 6);
         options.reportStackOverflow = reports;
         memory.AttachTo(options.memory);
         test::Runner runner(options);
@@ -145,17 +142,15 @@ TEST_CASE("memory hooks: AttachThread without memory gives a status, and works a
     }
 }
 
-TEST_CASE("exhaustion: one small and one large fiber are enough for attached and external threads",
-          "[exhaustion]") {
+TEST_CASE("exhaustion: two fibers are enough for attached and external threads", "[exhaustion]") {
     for (uint32_t workers : {0u, 1u, 3u}) {
         for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Spin, IdlePolicy::Sleep}) {
             INFO(workers << " workers, policy " << static_cast<int>(idle));
-            test::Runner runner(test::Options(workers, 1, 1, idle));
+            test::Runner runner(test::Options(workers, 2, idle));
             std::atomic<uint32_t> ran{0}, wrong{0}, attached{0};
             test::Batch leaf(1, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
             test::Batch batch(6, [&](TaskScheduler &scheduler, uint32_t i) {
-                if (i == 0) scheduler.AddTask(leaf[0]);
-                if (i == 1) scheduler.AddTask(leaf[0], nullptr, test::kLarge);
+                if (i <= 1) scheduler.AddTask(leaf[0]);
                 if (i == 2) scheduler.Yield();
                 ran.fetch_add(1);
             });
@@ -168,11 +163,10 @@ TEST_CASE("exhaustion: one small and one large fiber are enough for attached and
                 attached.fetch_add(attaches);
                 test::SpinUntil([&] { return attached.load() == guests; });
                 for (uint32_t round = 0; round < kRounds; ++round) {
-                    runner.scheduler.AddTasksAndWait(6, batch.Tasks(),
-                                                     round % 3 == 0 ? test::kLarge : TaskOptions{});
+                    runner.scheduler.AddTasksAndWait(6, batch.Tasks());
                     Counter counter;
                     runner.scheduler.AddTasks(6, batch.Tasks(), &counter);
-                    runner.scheduler.AddTask(leaf[0], &counter, test::kLarge);
+                    runner.scheduler.AddTask(leaf[0], &counter);
                     runner.scheduler.WaitForCounter(&counter);
                 }
                 if (!attaches) return;
@@ -210,7 +204,7 @@ TEST_CASE("posted tasks: any number, each runs once, and their memory is freed",
     for (bool pinned : {false, true}) {
         const int64_t before = test::OutstandingAllocations();
         {
-            test::Runner runner(test::Options(1, 8, 2));
+            test::Runner runner(test::Options(1, 10));
             REQUIRE(runner.scheduler.Start() == Status::Ok);
             for (int round = 0; round < 2; ++round) {
                 // So many blocks that the pool has to grow.

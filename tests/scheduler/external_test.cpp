@@ -59,8 +59,6 @@ TEST_CASE("external: several threads submit and wait at once, with all options",
             INFO(test::Describe(point) << ", " << test::Describe(life));
             test::Runner runner(point);
             std::atomic<uint32_t> wrong{0};
-            // The main task uses one.
-            const bool anyLarge = point.largeFibers > 1 || life == test::Life::Start;
             CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
                       test::Threads threads(5, [&](uint32_t self) {
                           const Priority priorities[] = {Priority::High, Priority::Normal,
@@ -68,8 +66,6 @@ TEST_CASE("external: several threads submit and wait at once, with all options",
                           for (uint32_t round = 0; round < 12; ++round) {
                               TaskOptions options;
                               options.priority = priorities[(self + round) % 3];
-                              if (anyLarge && (self + round) % 4 == 0)
-                                  options.stack = StackClass::Large;
                               test::Marks marks(1 + (self * 7 + round * 13) % 70);
                               if (round % 2 == 0) {
                                   scheduler.AddTasksAndWait(marks.Count(), marks.Tasks(), options);
@@ -198,7 +194,7 @@ TEST_CASE("external: submissions during the end of Run are drained or refused as
         for (uint32_t run = 0; run < 20; ++run) {
             std::atomic<uint32_t> faults{0}, ran{0}, accepted{0}, half{0};
             std::atomic<bool> open{false};
-            SchedulerOptions options = test::Options(1 + run % 3, 16, 2, idle);
+            SchedulerOptions options = test::Options(1 + run % 3, 18, idle);
             options.onReport = CountRefused;
             options.user = &faults;
             TaskScheduler scheduler(options);
@@ -241,7 +237,7 @@ TEST_CASE("external: submissions during the end of Run are drained or refused as
 
 TEST_CASE("external: a wait that races with the end of Run ends", "[external]") {
     for (uint32_t run = 0; run < 150; ++run) {
-        test::Runner runner(test::Options(1 + run % 2, 8, 2,
+        test::Runner runner(test::Options(1 + run % 2, 10,
                                           run % 3 == 0 ? IdlePolicy::Sleep : IdlePolicy::Balanced));
         Counter counter(1);
         std::atomic<uint32_t> open{0};

@@ -32,23 +32,16 @@ void UseStack(size_t bytes) {
     for (size_t i = 0; i < bytes; i += 512) memory[i] = 1;
 }
 
-// Nothing is late, however slow the machine is. So the order depends on the priorities alone.
-SchedulerOptions NothingLate(uint32_t workers) {
-    SchedulerOptions options = test::Options(workers);
-    options.agingMilliseconds = 60'000;
-    return options;
-}
-
 }  // namespace
 
-TEST_CASE("fair: a task that runs inline has the whole stack of its class", "[fair]") {
+TEST_CASE("fair: a task that runs inline has a whole stack", "[fair]") {
     for (const bool fused : {false, true}) {
         SchedulerOptions options = test::Options(1);
-        const size_t small = options.smallStackBytes;
+        const size_t stack = options.stackBytes;
         struct Sizes {
             size_t child, parent;
             bool fused;
-        } sizes{small / 16 * 14, small / 16 * 6, fused};
+        } sizes{stack / 16 * 14, stack / 16 * 6, fused};
         struct Tasks {
             static void Child(TaskScheduler *, void *arg) {
                 UseStack(static_cast<Sizes *>(arg)->child);
@@ -117,7 +110,7 @@ TEST_CASE("fair: many High tasks that wait for Normal ones end, with any number 
                     scheduler.WaitForCounter(&counter);
                 });
                 SchedulerOptions options = test::Options(workers);
-                options.smallFibers = fibers;
+                options.fibers = fibers;
                 test::Runner runner(options);
                 CHECK(runner.Run([&](TaskScheduler &scheduler) {
                     scheduler.AddTasksAndWait(200, parents.Tasks(), test::kHigh);
@@ -135,7 +128,7 @@ void CheckTickets(uint32_t workers, test::Submitter submitter) {
     constexpr uint32_t kTickets = 1000;
     test::ReportLog log;
     SchedulerOptions options = test::Options(workers);
-    options.smallFibers = 128;
+    options.fibers = 128;
     log.AttachTo(options);
     TaskScheduler scheduler(options);
     TicketQueue order(scheduler);
@@ -164,19 +157,16 @@ TEST_CASE("fair: a thousand tickets of one batch get their turn", "[fair][ticket
     CheckTickets(workers, submitter);
 }
 
-TEST_CASE("fair: a timed wait on the only Large fiber runs the Large task that it waits for",
-          "[fair]") {
+TEST_CASE("fair: a timed wait runs the task that it waits for with two fibers", "[fair]") {
     std::atomic<uint32_t> ran{0};
     test::Batch child(1, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
     SchedulerOptions options = test::Options(2);
-    options.largeFibers = 1;
+    options.fibers = 2;
     test::Runner runner(options);
     bool inTime = false;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         Counter counter;
-        TaskOptions large;
-        large.stack = StackClass::Large;
-        scheduler.AddTask(child[0], &counter, large);
+        scheduler.AddTask(child[0], &counter);
         inTime = WaitForCounterFor(scheduler, &counter, std::chrono::hours(1));
     }) == Status::Ok);
     CHECK(inTime);
@@ -192,8 +182,7 @@ TEST_CASE("fair: by default there is a fiber for each worker", "[fair]") {
         if (test::SpinUntil([&] { return come.load() == kWorkers; })) met.fetch_add(1);
     });
     SchedulerOptions options = test::Options(kWorkers);
-    options.smallFibers = options.largeFibers = 0;
-    options.smallStackBytes = 64 << 10;
+    options.fibers = 0;
     test::Runner runner(options);
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         scheduler.AddTasksAndWait(kWorkers, batch.Tasks());
@@ -375,7 +364,7 @@ TEST_CASE("fair: pinned tasks run in the order of their priorities", "[fair]") {
 TEST_CASE("fair: no Low task runs between High ones", "[fair]") {
     constexpr uint32_t kHigh = 100, kLow = 19;
     std::vector<Priority> order;
-    test::Runner runner(NothingLate(1));
+    test::Runner runner(test::Options(1));
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         Counter all;
         test::Batch low(kLow, [&](TaskScheduler &, uint32_t) { order.push_back(Priority::Low); });
@@ -393,7 +382,7 @@ TEST_CASE("fair: no Low task runs between High ones", "[fair]") {
 // RunPinnedTasks.
 static bool HighGoesFirst(ResumeOn resume, bool pumps) {
     std::vector<int> order;
-    test::Runner runner(NothingLate(1));
+    test::Runner runner(test::Options(1));
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         Counter gate(1), all;
         TaskOptions options;
@@ -443,7 +432,7 @@ TEST_CASE("fair: a thief takes the last tasks of a batch", "[fair][order]") {
         first.compare_exchange_strong(none, i);
     });
     bool isStolen = false;
-    test::Runner runner(NothingLate(2));
+    test::Runner runner(test::Options(2));
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         Counter all;
         scheduler.AddTasks(kTasks, batch.Tasks(), &all);

@@ -34,7 +34,7 @@ namespace {
 void Overflows(TaskScheduler *, void *leaps) { test::OverflowStack(leaps != nullptr); }
 
 SchedulerOptions WithFaults(uint32_t workers) {
-    SchedulerOptions options = test::Options(workers, 16, 4);
+    SchedulerOptions options = test::Options(workers, 20);
     options.reportStackOverflow = true;
     return options;
 }
@@ -42,10 +42,10 @@ SchedulerOptions WithFaults(uint32_t workers) {
 int s_leaps = 0;
 
 // Runs the task "greedy", which overflows its stack.
-void RunGreedy(const SchedulerOptions &options, StackClass stack, bool leaps) {
+void RunGreedy(const SchedulerOptions &options, bool leaps) {
     test::Batch parent(1, [=](TaskScheduler &scheduler, uint32_t) {
         const Task greedy{Overflows, leaps ? &s_leaps : nullptr};
-        scheduler.AddTask(greedy, nullptr, {Priority::Normal, stack, kAnyWorker, "greedy"});
+        scheduler.AddTask(greedy, nullptr, {Priority::Normal, kAnyWorker, "greedy"});
     });
     TaskScheduler scheduler(options);
     scheduler.Run(parent[0].function, parent[0].arg);
@@ -67,26 +67,20 @@ void OnSignal(int number, void (*handler)(int, siginfo_t *, void *)) {
 
 TEST_CASE("report StackOverflow: names the task, its fiber and the option, and the process dies",
           "[faults][overflow]") {
-    for (StackClass stack : {StackClass::Small, StackClass::Large}) {
-        for (uint32_t workers : {1u, 3u}) {
-            for (bool leaps : {false, true}) {
-                const test::ChildResult child = test::RunInChild([=] {
-                    signal(SIGSEGV, SIG_DFL);  // removes a sanitizer's handler
-                    RunGreedy(WithFaults(workers), stack, leaps);
-                });
-                INFO(child.output << " workers " << workers << " leaps " << leaps);
-                const bool large = true;
-                const char *const size = " KiB), ";
-                CHECK(child.signal == SIGSEGV);
-                CHECK(test::Names(child.output, "weft: fatal: stack overflow of fiber "));
-                CHECK(test::Names(child.output, size));
-                CHECK(test::Names(child.output, "task 'greedy'"));
-                CHECK(test::Names(child.output, large ? "SchedulerOptions::largeStackBytes"
-                                                      : "SchedulerOptions::smallStackBytes"));
-                CHECK(test::Names(child.output, "StackClass::Large") == !large);
-                // It is reported once.
-                CHECK(child.output.find("fatal") == child.output.rfind("fatal"));
-            }
+    for (uint32_t workers : {1u, 3u}) {
+        for (bool leaps : {false, true}) {
+            const test::ChildResult child = test::RunInChild([=] {
+                signal(SIGSEGV, SIG_DFL);  // removes a sanitizer's handler
+                RunGreedy(WithFaults(workers), leaps);
+            });
+            INFO(child.output << " workers " << workers << " leaps " << leaps);
+            CHECK(child.signal == SIGSEGV);
+            CHECK(test::Names(child.output, "weft: fatal: stack overflow of fiber "));
+            CHECK(test::Names(child.output, " KiB), "));
+            CHECK(test::Names(child.output, "task 'greedy'"));
+            CHECK(test::Names(child.output, "SchedulerOptions::stackBytes"));
+            // It is reported once.
+            CHECK(child.output.find("fatal") == child.output.rfind("fatal"));
         }
     }
 }
@@ -100,11 +94,11 @@ TEST_CASE("report StackOverflow: reaches onReport", "[faults][overflow]") {
             for (const char *text : {report.what, "; ", report.hint, "; ", report.task, "\n"})
                 Say(text);
         };
-        RunGreedy(options, StackClass::Small, false);
+        RunGreedy(options, false);
     });
     CHECK(child.signal == SIGSEGV);
     CHECK(test::Names(child.output, "code; stack overflow of fiber "));
-    CHECK(test::Names(child.output, "StackBytes"));
+    CHECK(test::Names(child.output, "SchedulerOptions::stackBytes"));
     CHECK(test::Names(child.output, "; greedy\n"));
 }
 
@@ -145,8 +139,7 @@ TEST_CASE("report StackOverflow: the lines of two workers do not mix", "[faults]
             });
             auto main = [&](TaskScheduler *scheduler) {
                 for (uint32_t worker : {0u, 1u}) {
-                    scheduler->AddTask(both[worker], nullptr,
-                                       {Priority::Normal, StackClass::Small, worker, "greedy"});
+                    scheduler->AddTask(both[worker], nullptr, {Priority::Normal, worker, "greedy"});
                 }
             };
             const Task task = MakeTask(main);
@@ -173,7 +166,7 @@ TEST_CASE("stack overflow: a previous handler is called after the report", "[fau
             Say(text);
             _exit(7);
         });
-        RunGreedy(WithFaults(2), StackClass::Large, false);
+        RunGreedy(WithFaults(2), false);
     });
     CHECK(child.code == 7);
     CHECK(test::Names(child.output, "weft: fatal: stack overflow"));
@@ -192,7 +185,7 @@ TEST_CASE(
             _exit(7);
         });
         // Threads of weft have signal stacks even without this option.
-        SchedulerOptions options = test::Options(1, 16, 4);
+        SchedulerOptions options = test::Options(1, 20);
         TaskScheduler scheduler(options);
         scheduler.Start();
         scheduler.AddTask({Overflows, nullptr}, nullptr, test::Named("greedy"));
@@ -307,7 +300,7 @@ uint32_t WaitInEveryWay(TaskScheduler &scheduler, Counter &open) {
 
 TEST_CASE("report InHook: a trace hook that waits; it has no effect", "[faults][hooks]") {
     test::TraceLog trace;
-    SchedulerOptions options = test::Options(2, 8, 2, IdlePolicy::Sleep);
+    SchedulerOptions options = test::Options(2, 10, IdlePolicy::Sleep);
     trace.AttachTo(options);
     test::Runner runner(options);
     Counter open(1);
@@ -396,7 +389,7 @@ TEST_CASE("trace hooks: submissions at the end of the run are drained, or refuse
             const test::ChildResult child = test::RunInChild([=] {
                 test::EndAfter(20);
                 test::TraceLog trace;
-                SchedulerOptions options = test::Options(workers, 8, 2, IdlePolicy::Sleep);
+                SchedulerOptions options = test::Options(workers, 10, IdlePolicy::Sleep);
                 trace.AttachTo(options);
                 test::Runner runner(options);
                 std::atomic<uint32_t> ran{0}, submitted{0};

@@ -19,7 +19,7 @@ namespace {
 void Overflows(TaskScheduler *, void *) { test::OverflowStack(); }
 
 SchedulerOptions WithFaults(uint32_t workers, bool reports = true) {
-    SchedulerOptions options = test::Options(workers, 16, 4);
+    SchedulerOptions options = test::Options(workers, 20);
     options.reportStackOverflow = reports;
     return options;
 }
@@ -42,21 +42,19 @@ TEST_CASE(
     "stack overflow on Windows: a previous handler is called, after the report if there is one",
     "[faults][overflow]") {
     for (bool reports : {false, true}) {
-        for (StackClass stack : {StackClass::Small, StackClass::Large}) {
-            const test::ChildResult child = test::RunInChild([=] {
-                AddVectoredExceptionHandler(1, Host);
-                TaskScheduler scheduler(WithFaults(2, reports));
-                scheduler.Start();
-                scheduler.AddTask({Overflows, nullptr}, nullptr,
-                                  {Priority::Normal, stack, kAnyWorker, "greedy"});
-                scheduler.Stop();
-            });
-            INFO(child.output);
-            CHECK(child.code == 7);  // the system calls it a stack overflow
-            CHECK(test::Names(child.output, "weft: fatal: stack overflow of fiber ") == reports);
-            CHECK(test::Names(child.output, "host: stack overflow of fiber "));
-            CHECK(test::Names(child.output, "task 'greedy'"));
-        }
+        const test::ChildResult child = test::RunInChild([=] {
+            AddVectoredExceptionHandler(1, Host);
+            TaskScheduler scheduler(WithFaults(2, reports));
+            scheduler.Start();
+            scheduler.AddTask({Overflows, nullptr}, nullptr,
+                              {Priority::Normal, kAnyWorker, "greedy"});
+            scheduler.Stop();
+        });
+        INFO(child.output);
+        CHECK(child.code == 7);  // the system calls it a stack overflow
+        CHECK(test::Names(child.output, "weft: fatal: stack overflow of fiber ") == reports);
+        CHECK(test::Names(child.output, "host: stack overflow of fiber "));
+        CHECK(test::Names(child.output, "task 'greedy'"));
     }
 }
 
@@ -117,7 +115,7 @@ uint32_t ThrowFrom(uint32_t depth) {
 
 TEST_CASE("fiber stacks on Windows: large frames, and exceptions held across waits",
           "[faults][overflow]") {
-    test::Runner runner(test::Options(4, 32, 8));
+    test::Runner runner(test::Options(4, 40));
     std::atomic<uint32_t> wrong{0}, caught{0};
     test::Batch leaves(4, [&](TaskScheduler &scheduler, uint32_t) { scheduler.Yield(); });
     test::Batch batch(200, [&](TaskScheduler &scheduler, uint32_t) {
@@ -137,8 +135,7 @@ TEST_CASE("fiber stacks on Windows: large frames, and exceptions held across wai
         }
     });
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        for (int round = 0; round < 10; ++round)
-            scheduler.AddTasksAndWait(200, batch.Tasks(), test::kLarge);
+        for (int round = 0; round < 10; ++round) scheduler.AddTasksAndWait(200, batch.Tasks());
     }) == Status::Ok);
     CHECK(wrong.load() == 0);
     CHECK(caught.load() == 6000);

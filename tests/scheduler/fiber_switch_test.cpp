@@ -54,7 +54,7 @@ TEST_CASE(
 TEST_CASE("invariant 3: no two tasks that have begun share a fiber", "[fiber_switch][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
-        const uint32_t most = point.smallFibers + point.largeFibers + point.workers;
+        const uint32_t most = point.fibers + point.workers;
         std::vector<std::atomic<uint32_t>> users(most + SchedulerOptions().maxAttached);
         std::atomic<uint32_t> wrong{0}, ran{0};
         test::Batch batch(100, [&](TaskScheduler &scheduler, uint32_t) {

@@ -109,7 +109,6 @@ TEST_CASE("priorities: Normal tasks run while High ones keep coming", "[find_wor
     Endless high{test::kHigh};
     test::Batch normal(1, [&](TaskScheduler &, uint32_t) { high.stop.store(true); });
     SchedulerOptions options = test::Options(1);
-    options.agingMilliseconds = 1;
     test::Runner runner(options);
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         scheduler.AddTask({Endless::Run, &high}, nullptr, test::kHigh);
@@ -124,7 +123,6 @@ TEST_CASE("find work: new tasks run while fibers become ready again and again", 
     INFO((resume == ResumeOn::AnyWorker ? "AnyWorker" : "SameWorker")
          << ", priority " << static_cast<int>(priority));
     SchedulerOptions fair = test::Options(1);
-    fair.agingMilliseconds = 1;
     test::Runner runner(fair);
     std::atomic<bool> stop{false};
     std::atomic<uint32_t> rounds{0};

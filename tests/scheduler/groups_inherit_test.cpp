@@ -1,5 +1,5 @@
-// Tasks that run on top of a task that waits for them. They keep the groups that they name, and the
-// tasks that they submit have the same groups.
+// Tasks that run on top of a task that waits for them. They keep the group that they name, and the
+// tasks that they submit have the same group.
 #include "weft/task_scheduler.h"
 
 #include "support/group_layouts.h"
@@ -13,16 +13,14 @@
 
 using namespace weft;
 using test::Group;
-using test::InGroups;
+using test::InGroup;
 
-// Group 1 runs Low tasks that name no groups, and tasks that name group 1. The inner task names
-// group 1. So its own tasks must run there, too.
-TEST_CASE("groups: a task run inline by a Low one submits into the groups that it names itself",
+// Group 1 runs Low tasks of no group, and tasks that name group 1. The inner task names group 1. So
+// its own tasks must run there, too.
+TEST_CASE("groups: a task run inline by a Low one submits into the group that it names itself",
           "[groups]") {
-    const test::GroupLayout layout({Group(1), Group(1, true)});
-    SchedulerOptions options = layout.Options();
-    options.lowGroups = 2;
-    test::Runner runner(options);
+    const test::GroupLayout layout({Group(1), Group(1, true, true)});
+    test::Runner runner(layout.Options());
     std::atomic<uint32_t> wrong{0}, ran{0};
     test::Batch leaf(1, [&](TaskScheduler &scheduler, uint32_t) {
         wrong.fetch_add(scheduler.CurrentWorker() != 1);
@@ -31,7 +29,7 @@ TEST_CASE("groups: a task run inline by a Low one submits into the groups that i
     test::Batch inner(
         1, [&](TaskScheduler &scheduler, uint32_t) { scheduler.AddTasksAndWait(1, leaf.Tasks()); });
     test::Batch outer(1, [&](TaskScheduler &scheduler, uint32_t) {
-        scheduler.AddTasksAndWait(1, inner.Tasks(), InGroups(2, Priority::Low));
+        scheduler.AddTasksAndWait(1, inner.Tasks(), InGroup(1, Priority::Low));
     });
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         scheduler.AddTasksAndWait(1, outer.Tasks(), test::kLow);
@@ -41,12 +39,10 @@ TEST_CASE("groups: a task run inline by a Low one submits into the groups that i
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("groups: SetLowGroups does not move a task that names groups and runs inline",
+TEST_CASE("groups: SetRunsLow does not move a task that names a group and runs inline",
           "[groups]") {
-    const test::GroupLayout layout({Group(1), Group(1)});
-    SchedulerOptions options = layout.Options();
-    options.lowGroups = 1;
-    test::Runner runner(options);
+    const test::GroupLayout layout({Group(1, false, true), Group(1)});
+    test::Runner runner(layout.Options());
     Counter gate(1);
     std::atomic<uint32_t> wrong{0};
     std::atomic<bool> waits{false};
@@ -57,14 +53,14 @@ TEST_CASE("groups: SetLowGroups does not move a task that names groups and runs 
         wrong.fetch_add(scheduler.CurrentWorker() != 0);
     });
     test::Batch outer(1, [&](TaskScheduler &scheduler, uint32_t) {
-        scheduler.AddTasksAndWait(1, inner.Tasks(), InGroups(1, Priority::Low));
+        scheduler.AddTasksAndWait(1, inner.Tasks(), InGroup(0, Priority::Low));
     });
     bool met = false;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         Counter counter;
         scheduler.AddTask(outer[0], &counter, test::kLow);
         met = test::YieldUntil(scheduler, [&] { return waits.load(); });
-        scheduler.SetLowGroups(2);
+        test::SetRunsLow(scheduler, layout, 2);
         scheduler.DecrementCounter(&gate);
         scheduler.WaitForCounter(&counter);
     }) == Status::Ok);
@@ -73,7 +69,7 @@ TEST_CASE("groups: SetLowGroups does not move a task that names groups and runs 
     CHECK(test::Faults(runner.log) == "");
 }
 
-// The pinned task names no groups. So its tasks name none either, and only group 0 may run them.
+// The pinned task names no group. So its tasks name none either, and only group 0 may run them.
 TEST_CASE("groups: a task pinned to a worker of a namedOnly group runs none of its own tasks there",
           "[groups]") {
     const test::GroupLayout layout({Group(1), Group(1, true)});
@@ -97,13 +93,13 @@ TEST_CASE("groups: a task pinned to a worker of a namedOnly group runs none of i
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("report BadOption: the main task names a worker and groups", "[groups]") {
+TEST_CASE("report BadOption: the main task names a worker and a group", "[groups]") {
     const test::GroupLayout layout({Group(1), Group(1)});
     test::Runner runner(layout.Options());
     bool ran = false;
     auto main = [&](TaskScheduler *) { ran = true; };
     const Task task = MakeTask(main);
-    TaskOptions both = InGroups(1);
+    TaskOptions both = InGroup(0);
     both.worker = 0;
     CHECK(runner.scheduler.Run(task.function, task.arg, both) == Status::BadOption);
     CHECK(!ran);
@@ -112,7 +108,8 @@ TEST_CASE("report BadOption: the main task names a worker and groups", "[groups]
 
 namespace {
 
-// Runs `body` in a task that is pinned to worker 1, whose group is namedOnly. No task names groups.
+// Runs `body` in a task that is pinned to worker 1, whose group is namedOnly. The task names no
+// group.
 void InNamedOnly(TaskScheduler &scheduler, const std::function<void(TaskScheduler &)> &body) {
     test::Batch batch(1, [&](TaskScheduler &running, uint32_t) { body(running); });
     TaskOptions there;
@@ -174,7 +171,7 @@ TEST_CASE("groups: fibers that a pinned task wakes in a namedOnly group continue
     CHECK(test::Faults(runner.log) == "");
 }
 
-TEST_CASE("groups: workers of namedOnly groups run nothing if no task names groups", "[groups]") {
+TEST_CASE("groups: workers of namedOnly groups run nothing if no task names a group", "[groups]") {
     const test::GroupLayout layout({Group(1), Group(3, true)});
     for (int round = 0; round < 50; ++round) {
         test::Runner runner(layout.Options());
@@ -198,14 +195,13 @@ TEST_CASE("groups: workers of namedOnly groups run nothing if no task names grou
 }
 
 // The main task waits for both tasks of a counter, and runs the one that names group 0 itself. It
-// must not lend its priority to the other one, which is Low and names no groups. With the lent
+// must not lend its priority to the other one, which is Low and names no group. With the lent
 // priority, that task could continue in any group.
-TEST_CASE("groups: a Low task without groups stays in lowGroups if its waiter runs others inline",
-          "[groups]") {
-    const test::GroupLayout layout({Group(1), Group(1)});
-    SchedulerOptions options = layout.Options();
-    options.lowGroups = 2;
-    test::Runner runner(options);
+TEST_CASE(
+    "groups: a Low task of no group stays where runsLow says if its waiter runs others inline",
+    "[groups]") {
+    const test::GroupLayout layout({Group(1), Group(1, false, true)});
+    test::Runner runner(layout.Options());
     std::atomic<uint32_t> wrong{0};
     bool met = true;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -227,13 +223,13 @@ TEST_CASE("groups: a Low task without groups stays in lowGroups if its waiter ru
                 isFree.store(true);
                 test::SpinUntil([&] { return waits.load(); });
                 // This keeps worker 1 busy, so that worker 0 could take the ready fiber first.
-                running.AddTask(busy[0], &holders, InGroups(2, Priority::High));
+                running.AddTask(busy[0], &holders, InGroup(1, Priority::High));
                 running.DecrementCounter(&gate);
             });
-            scheduler.AddTask(holder[0], &holders, InGroups(2));
+            scheduler.AddTask(holder[0], &holders, InGroup(1));
             met = test::YieldUntil(scheduler, [&] { return isHeld.load(); }) && met;
             scheduler.AddTask(low[0], &counter, test::kLow);
-            scheduler.AddTask(named[0], &counter, InGroups(1, Priority::Low));
+            scheduler.AddTask(named[0], &counter, InGroup(0, Priority::Low));
             scheduler.WaitForCounter(&counter);
             scheduler.WaitForCounter(&holders);
         }

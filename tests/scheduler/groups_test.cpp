@@ -31,17 +31,15 @@
 using namespace weft;
 using test::GroupLayout;
 using test::GroupWitness;
-using test::InGroups;
+using test::InGroup;
 
 namespace {
 
 constexpr IdlePolicy kIdlePolicies[] = {IdlePolicy::Balanced, IdlePolicy::Spin, IdlePolicy::Sleep};
 constexpr Priority kPriorities[] = {Priority::High, Priority::Normal, Priority::Low};
-constexpr StackClass kStacks[] = {StackClass::Small, StackClass::Large};
 
 std::string Describe(const GroupLayout &layout, const SchedulerOptions &options) {
-    return layout.Text() + ", " + std::to_string(options.smallFibers) + "+" +
-           std::to_string(options.largeFibers) + " fibers, idle policy " +
+    return layout.Text() + ", " + std::to_string(options.fibers) + " fibers, idle policy " +
            std::to_string(static_cast<int>(options.idle));
 }
 
@@ -52,35 +50,31 @@ void ForEachCase(const std::function<void(const GroupLayout &, const SchedulerOp
         for (const IdlePolicy idle : kIdlePolicies) {
             if (idle == IdlePolicy::Spin && layout->Workers() > 2) continue;
             const bool few = idle != IdlePolicy::Balanced;
-            SchedulerOptions options =
-                layout->Options(few ? layout->Workers() + 1 : 128, few ? 2 : 32, idle);
-            // Then aging takes old work out of order, too.
-            if (few) options.agingMilliseconds = 1;
+            const SchedulerOptions options =
+                layout->Options(few ? layout->Workers() + 3 : 160, idle);
             INFO(Describe(*layout, options));
             body(*layout, options);
         }
     }
 }
 
-// Calls `body` with each kind of task, for each set of groups. Set 0: the task names no groups.
+// Calls `body` with each kind of task, for each group, and for tasks that name none.
 void ForEachKind(const GroupLayout &layout, bool withNone,
                  const std::function<void(const TaskOptions &)> &body) {
-    std::vector<uint8_t> sets = layout.Sets();
-    if (withNone) sets.push_back(0);
-    for (const uint8_t set : sets) {
-        for (const Priority priority : kPriorities) {
-            for (const StackClass stack : kStacks) body(InGroups(set, priority, stack));
-        }
+    std::vector<uint8_t> groups = layout.Groups();
+    if (withNone) groups.push_back(kAnyGroup);
+    for (const uint8_t group : groups) {
+        for (const Priority priority : kPriorities) body(InGroup(group, priority));
     }
 }
 
 // Tasks that check where they run: before and after a yield, and before and after waits for tasks
-// of the same groups. Only every tenth task checks more than once, so few fibers are enough.
+// of the same group. Only every tenth task checks more than once, so few fibers are enough.
 class Visitors {
 public:
-    Visitors(GroupWitness &witness, uint32_t count, uint8_t groups)
+    Visitors(GroupWitness &witness, uint32_t count, uint32_t group)
         : m_witness(witness),
-          m_groups(groups),
+          m_group(group),
           m_batch(count, [this](TaskScheduler &scheduler, uint32_t i) { Visit(scheduler, i); }) {}
     const Task *Tasks() const { return m_batch.Tasks(); }
     uint32_t Count() const { return m_batch.Count(); }
@@ -88,26 +82,26 @@ public:
 
 private:
     void Visit(TaskScheduler &scheduler, uint32_t i) {
-        m_witness.See(scheduler, m_groups);
+        m_witness.See(scheduler, m_group);
         if (i % 10 == 3) {
             scheduler.Yield();
-            m_witness.See(scheduler, m_groups);
+            m_witness.See(scheduler, m_group);
         }
         if (i % 30 == 7) {
             test::Batch inner(
-                3, [this](TaskScheduler &inside, uint32_t) { m_witness.See(inside, m_groups); });
-            // They name no groups, so they run in the groups of this task.
+                3, [this](TaskScheduler &inside, uint32_t) { m_witness.See(inside, m_group); });
+            // They name no group, so they run in the group of this task.
             scheduler.AddTasksAndWait(3, inner.Tasks());
-            m_witness.See(scheduler, m_groups);
+            m_witness.See(scheduler, m_group);
             Counter counter;
             scheduler.AddTasks(3, inner.Tasks(), &counter);
             scheduler.WaitForCounter(&counter);
-            m_witness.See(scheduler, m_groups);
+            m_witness.See(scheduler, m_group);
         }
         m_witness.ran.fetch_add(1);
     }
     GroupWitness &m_witness;
-    const uint8_t m_groups;
+    const uint32_t m_group;
     test::Batch m_batch;
 };
 
@@ -160,9 +154,9 @@ void SubmitBy(TaskScheduler &scheduler, Way way, uint32_t count, const Task *tas
 // Submits tasks of every kind in every way. They must run only where they may.
 void SubmitAllKinds(TaskScheduler &scheduler, GroupWitness &witness, uint32_t count) {
     ForEachKind(witness.layout, true, [&](const TaskOptions &options) {
-        // They would inherit the groups of the calling task.
-        if (options.groups == 0 && TaskScheduler::Current() != nullptr) return;
-        Visitors visitors(witness, count, options.groups);
+        // They would inherit the group of the calling task.
+        if (options.group == kAnyGroup && TaskScheduler::Current() != nullptr) return;
+        Visitors visitors(witness, count, options.group);
         for (const Way way : kWays) SubmitBy(scheduler, way, count, visitors.Tasks(), options);
     });
 }
@@ -175,7 +169,7 @@ uint32_t KindsOf(const GroupLayout &layout, bool withNone) {
 
 }  // namespace
 
-TEST_CASE("groups: tasks of all kinds run only in the groups that they name", "[groups]") {
+TEST_CASE("groups: tasks of all kinds run only in the group that they name", "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         test::Runner runner(options);
         GroupWitness witness(layout);
@@ -188,7 +182,7 @@ TEST_CASE("groups: tasks of all kinds run only in the groups that they name", "[
     });
 }
 
-TEST_CASE("groups: batches of a thousand run only in the groups that they name", "[groups]") {
+TEST_CASE("groups: batches of a thousand run only in the group that they name", "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         test::Runner runner(options);
         GroupWitness witness(layout);
@@ -196,7 +190,7 @@ TEST_CASE("groups: batches of a thousand run only in the groups that they name",
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             ForEachKind(layout, false, [&](const TaskOptions &kind) {
                 ++kinds;
-                Visitors visitors(witness, 1000, kind.groups);
+                Visitors visitors(witness, 1000, kind.group);
                 SubmitBy(scheduler, kinds % 2 == 0 ? Way::AddTasks : Way::AddTasksAndWait, 1000,
                          visitors.Tasks(), kind);
             });
@@ -207,20 +201,20 @@ TEST_CASE("groups: batches of a thousand run only in the groups that they name",
     });
 }
 
-// Some submitters run in groups that may not run the tasks.
-TEST_CASE("groups: tasks of all kinds run in their groups, submitted by tasks of each group",
+// Some submitters run in a group that may not run the tasks.
+TEST_CASE("groups: tasks of all kinds run in their group, submitted by tasks of each group",
           "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         test::Runner runner(options);
         GroupWitness witness(layout);
         test::Batch submitters(layout.GroupCount(), [&](TaskScheduler &scheduler, uint32_t group) {
             SubmitAllKinds(scheduler, witness, 4);
-            witness.See(scheduler, static_cast<uint8_t>(1u << group));
+            witness.See(scheduler, group);
         });
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             for (uint32_t group = 0; group < layout.GroupCount(); ++group) {
                 Counter counter;
-                scheduler.AddTask(submitters[group], &counter, InGroups(1u << group));
+                scheduler.AddTask(submitters[group], &counter, InGroup(group));
                 scheduler.WaitForCounter(&counter);
             }
         }) == Status::Ok);
@@ -230,21 +224,20 @@ TEST_CASE("groups: tasks of all kinds run in their groups, submitted by tasks of
     });
 }
 
-TEST_CASE("groups: tasks of all kinds run in their groups, submitted by all groups at once",
+TEST_CASE("groups: tasks of all kinds run in their group, submitted by all groups at once",
           "[groups]") {
     for (const GroupLayout *layout : test::GroupLayouts()) {
         INFO(layout->Text());
         test::Runner runner(layout->Options());
         GroupWitness witness(*layout);
         test::Batch submitters(2 * layout->GroupCount(), [&](TaskScheduler &scheduler, uint32_t i) {
-            const uint8_t own = static_cast<uint8_t>(1u << i / 2);
             for (int round = 0; round < 3; ++round) SubmitAllKinds(scheduler, witness, 3);
-            witness.See(scheduler, own);
+            witness.See(scheduler, i / 2);
         });
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             Counter counter;
             for (uint32_t i = 0; i < submitters.Count(); ++i)
-                scheduler.AddTask(submitters[i], &counter, InGroups(1u << i / 2));
+                scheduler.AddTask(submitters[i], &counter, InGroup(i / 2));
             scheduler.WaitForCounter(&counter);
         }) == Status::Ok);
         CHECK(witness.wrong.load() == 0);
@@ -253,7 +246,7 @@ TEST_CASE("groups: tasks of all kinds run in their groups, submitted by all grou
     }
 }
 
-TEST_CASE("groups: tasks of all kinds run in their groups, submitted by an external thread",
+TEST_CASE("groups: tasks of all kinds run in their group, submitted by an external thread",
           "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         for (const test::Life life : {test::Life::Run, test::Life::Start}) {
@@ -261,7 +254,7 @@ TEST_CASE("groups: tasks of all kinds run in their groups, submitted by an exter
             GroupWitness witness(layout);
             CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
                       ForEachKind(layout, true, [&](const TaskOptions &kind) {
-                          Visitors visitors(witness, 8, kind.groups);
+                          Visitors visitors(witness, 8, kind.group);
                           for (const Way way : kWays)
                               SubmitBy(scheduler, way, 8, visitors.Tasks(), kind);
                       });
@@ -273,28 +266,28 @@ TEST_CASE("groups: tasks of all kinds run in their groups, submitted by an exter
     });
 }
 
-// While the attached thread waits, it runs tasks itself, but only tasks that name no groups.
-TEST_CASE("groups: an attached thread runs only tasks that name no groups", "[groups]") {
+// While the attached thread waits, it runs tasks itself, but only tasks of no group.
+TEST_CASE("groups: an attached thread runs only tasks of no group", "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         test::Runner runner(options);
         GroupWitness witness(layout);
         REQUIRE(runner.scheduler.Start() == Status::Ok);
         REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
         ForEachKind(layout, true, [&](const TaskOptions &kind) {
-            Visitors visitors(witness, 8, kind.groups);
+            Visitors visitors(witness, 8, kind.group);
             for (const Way way : kWays) SubmitBy(runner.scheduler, way, 8, visitors.Tasks(), kind);
         });
         const uint32_t afterKinds = witness.ran.load();
         // There is one task more than there are workers that may run them. The tasks can meet only
         // if the attached thread runs one.
-        const uint32_t open = layout.WorkersOf(layout.Open()) + 1;
+        const uint32_t open = layout.WorkersIn(layout.Open()) + 1;
         std::atomic<uint32_t> inside{0};
         test::Batch meeting(open, [&](TaskScheduler &scheduler, uint32_t) {
-            witness.See(scheduler, 0);
+            witness.See(scheduler, kAnyGroup);
             inside.fetch_add(1);
             witness.wrong.fetch_add(!test::SpinUntil([&] { return inside.load() >= open; }));
         });
-        if (options.smallFibers > open) runner.scheduler.AddTasksAndWait(open, meeting.Tasks());
+        runner.scheduler.AddTasksAndWait(open, meeting.Tasks());
         runner.scheduler.DetachThread();
         runner.scheduler.Stop();
         CHECK(witness.wrong.load() == 0);
@@ -303,26 +296,51 @@ TEST_CASE("groups: an attached thread runs only tasks that name no groups", "[gr
     });
 }
 
-// There are as many tasks as the set has workers. The tasks meet, so each worker of the set must be
-// woken.
-TEST_CASE("groups: all workers of a set run its tasks at once", "[groups]") {
+// There is one task more than there are workers that may run them.
+TEST_CASE("groups: an attached thread runs Low tasks of no group, whichever groups have runsLow",
+          "[groups]") {
+    for (const GroupLayout *each : test::GroupLayouts()) {
+        for (uint32_t low = 0; low < 1u << each->GroupCount(); ++low) {
+            const GroupLayout layout(*each, low);
+            INFO(layout.Text());
+            test::Runner runner(layout.Options());
+            REQUIRE(runner.scheduler.Start() == Status::Ok);
+            REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
+            const uint32_t count = layout.WorkersIn(low != 0 ? low : layout.Open()) + 1;
+            std::atomic<uint32_t> inside{0}, wrong{0};
+            test::Batch meeting(count, [&](TaskScheduler &, uint32_t) {
+                inside.fetch_add(1);
+                wrong.fetch_add(!test::SpinUntil([&] { return inside.load() >= count; }));
+            });
+            runner.scheduler.AddTasksAndWait(count, meeting.Tasks(), test::kLow);
+            runner.scheduler.DetachThread();
+            runner.scheduler.Stop();
+            CHECK(wrong.load() == 0);
+            CHECK(test::Faults(runner.log) == "");
+        }
+    }
+}
+
+// There are as many tasks as the group has workers. The tasks meet, so each worker of the group
+// must be woken.
+TEST_CASE("groups: all workers of a group run its tasks at once", "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         for (const test::Life life : {test::Life::Run, test::Life::Start}) {
             test::Runner runner(options);
             GroupWitness witness(layout);
             CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
-                      for (const uint8_t set : layout.Sets()) {
+                      for (const uint8_t group : layout.Groups()) {
                           for (const Priority priority : kPriorities) {
-                              const uint32_t workers = layout.WorkersOf(set);
+                              const uint32_t workers = layout.WorkersOf(group);
                               std::atomic<uint32_t> inside{0};
                               test::Batch meeting(workers, [&](TaskScheduler &running, uint32_t) {
-                                  witness.See(running, set);
+                                  witness.See(running, group);
                                   inside.fetch_add(1);
                                   witness.wrong.fetch_add(
                                       !test::SpinUntil([&] { return inside.load() >= workers; }));
                               });
                               scheduler.AddTasksAndWait(workers, meeting.Tasks(),
-                                                        InGroups(set, priority));
+                                                        InGroup(group, priority));
                           }
                       }
                   }) == Status::Ok);
@@ -343,24 +361,23 @@ TEST_CASE("groups: all workers of each group are woken, with many workers or gro
     for (const std::vector<WorkerGroup> &groups : {many, most}) {
         const GroupLayout layout(groups);
         INFO(layout.Text());
-        test::Runner runner(layout.Options(layout.Workers() + 8, 8, IdlePolicy::Sleep));
+        test::Runner runner(layout.Options(layout.Workers() + 16, IdlePolicy::Sleep));
         GroupWitness witness(layout);
         CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
                   for (uint32_t group = layout.GroupCount(); group-- != 0;) {
-                      const uint8_t set = static_cast<uint8_t>(1u << group);
-                      const uint32_t workers = layout.WorkersOf(set);
+                      const uint32_t workers = layout.WorkersOf(group);
                       for (const Priority priority : kPriorities) {
                           std::atomic<uint32_t> inside{0};
                           test::Batch meeting(workers, [&](TaskScheduler &running, uint32_t) {
-                              witness.See(running, set);
+                              witness.See(running, group);
                               inside.fetch_add(1);
                               witness.wrong.fetch_add(
                                   !test::SpinUntil([&] { return inside.load() >= workers; }));
                               running.Yield();
-                              witness.See(running, set);
+                              witness.See(running, group);
                           });
                           scheduler.AddTasksAndWait(workers, meeting.Tasks(),
-                                                    InGroups(set, priority));
+                                                    InGroup(group, priority));
                       }
                   }
               }) == Status::Ok);
@@ -377,14 +394,11 @@ TEST_CASE("groups: tasks of other groups run while their submitter is busy", "[g
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             for (int round = 0; round < 3; ++round) {
                 ForEachKind(layout, false, [&](const TaskOptions &kind) {
-                    const uint8_t here =
-                        static_cast<uint8_t>(1u << layout.GroupOf(scheduler.CurrentWorker()));
-                    if (kind.groups == here || kind.stack == StackClass::Large) return;
-                    const uint32_t others = std::min(2u, layout.WorkersOf(kind.groups & ~here));
-                    if (others == 0) return;
+                    if (kind.group == layout.GroupOf(scheduler.CurrentWorker())) return;
+                    const uint32_t others = std::min(2u, layout.WorkersOf(kind.group));
                     std::atomic<uint32_t> ran{0};
                     test::Batch batch(others, [&](TaskScheduler &running, uint32_t) {
-                        witness.See(running, kind.groups);
+                        witness.See(running, kind.group);
                         ran.fetch_add(1);
                     });
                     Counter counter;
@@ -400,17 +414,17 @@ TEST_CASE("groups: tasks of other groups run while their submitter is busy", "[g
     });
 }
 
-// Fibers become ready. A worker of their groups, a worker of other groups or an external thread
+// Fibers become ready. A worker of their group, a worker of another group or an external thread
 // wakes them.
-TEST_CASE("groups: tasks that wait continue in their groups, also when woken from outside",
+TEST_CASE("groups: tasks that wait continue in their group, also when woken from outside",
           "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
-        if (options.smallFibers < 128) return;
+        if (options.fibers < 128) return;
         test::Runner runner(options);
         GroupWitness witness(layout);
         bool met = true;
         CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
-                  for (const uint8_t set : layout.Sets()) {
+                  for (const uint8_t group : layout.Groups()) {
                       for (uint32_t waker = 0; waker <= layout.GroupCount(); ++waker) {
                           Counter gate, counter;
                           scheduler.IncrementCounter(&gate);
@@ -421,17 +435,17 @@ TEST_CASE("groups: tasks that wait continue in their groups, also when woken fro
                               running.WaitForCounter(
                                   &gate, 0,
                                   i % 4 == 1 ? ResumeOn::SameWorker : ResumeOn::AnyWorker);
-                              witness.See(running, set);
+                              witness.See(running, group);
                               if (i % 4 == 1)
                                   witness.wrong.fetch_add(running.CurrentWorker() != before);
                               if (i % 4 == 2) SleepFor(running, std::chrono::microseconds(1));
                               running.Yield();
-                              witness.See(running, set);
+                              witness.See(running, group);
                               witness.ran.fetch_add(1);
                           });
                           for (uint32_t i = 0; i < 12; ++i)
                               scheduler.AddTask(waiters[i], &counter,
-                                                InGroups(set, kPriorities[i % 3]));
+                                                InGroup(group, kPriorities[i % 3]));
                           met = met && test::SpinUntil([&] { return waiting.load() == 12; });
                           test::Batch opener(1, [&](TaskScheduler &running, uint32_t) {
                               running.DecrementCounter(&gate);
@@ -439,31 +453,31 @@ TEST_CASE("groups: tasks that wait continue in their groups, also when woken fro
                           if (waker == layout.GroupCount())
                               scheduler.DecrementCounter(&gate);
                           else
-                              scheduler.AddTask(opener[0], &counter, InGroups(1u << waker));
+                              scheduler.AddTask(opener[0], &counter, InGroup(waker));
                           scheduler.WaitForCounter(&counter);
                       }
                   }
               }) == Status::Ok);
         CHECK(met);
         CHECK(witness.wrong.load() == 0);
-        CHECK(witness.ran.load() == 12 * layout.Sets().size() * (layout.GroupCount() + 1));
+        CHECK(witness.ran.load() == 12 * layout.GroupCount() * (layout.GroupCount() + 1));
         CHECK(test::Faults(runner.log) == "");
     });
 }
 
-TEST_CASE("groups: tasks that name no groups run in all groups except namedOnly ones", "[groups]") {
+TEST_CASE("groups: tasks of no group run in all groups except namedOnly ones", "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         test::Runner runner(options);
         GroupWitness witness(layout);
         CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
-                  const uint32_t workers = layout.WorkersOf(layout.Open());
+                  const uint32_t workers = layout.WorkersIn(layout.Open());
                   for (const Priority priority : kPriorities) {
-                      Visitors visitors(witness, 300, 0);
-                      TaskOptions kind = InGroups(0, priority);
+                      Visitors visitors(witness, 300, kAnyGroup);
+                      const TaskOptions kind = InGroup(kAnyGroup, priority);
                       scheduler.AddTasksAndWait(300, visitors.Tasks(), kind);
                       std::atomic<uint32_t> inside{0};
                       test::Batch meeting(workers, [&](TaskScheduler &running, uint32_t) {
-                          witness.See(running, 0);
+                          witness.See(running, kAnyGroup);
                           inside.fetch_add(1);
                           witness.wrong.fetch_add(
                               !test::SpinUntil([&] { return inside.load() >= workers; }));
@@ -477,38 +491,37 @@ TEST_CASE("groups: tasks that name no groups run in all groups except namedOnly 
     });
 }
 
-TEST_CASE("groups: Low tasks that name no groups run in lowGroups, and SetLowGroups changes them",
+TEST_CASE("groups: Low tasks of no group run in groups with runsLow, and SetRunsLow changes them",
           "[groups]") {
-    ForEachCase([](const GroupLayout &layout, SchedulerOptions options) {
-        const uint8_t all = static_cast<uint8_t>((1u << layout.GroupCount()) - 1);
+    ForEachCase([](const GroupLayout &given, SchedulerOptions options) {
+        const uint32_t all = (1u << given.GroupCount()) - 1;
         for (uint32_t first = 0; first <= all; ++first) {
-            options.lowGroups = static_cast<uint8_t>(first);
+            const GroupLayout layout(given, first);
+            layout.AddTo(options);
             test::Runner runner(options);
             GroupWitness witness(layout);
             uint32_t asked = 0;
             CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
                       for (uint32_t step = 0; step < 4; ++step) {
-                          const uint8_t low = step == 0
-                                                  ? options.lowGroups
-                                                  : static_cast<uint8_t>((first + step) & all);
-                          if (step != 0) scheduler.SetLowGroups(low);
-                          const uint8_t expected = low != 0 ? low : layout.Open();
-                          const uint32_t workers = layout.WorkersOf(expected);
+                          const uint32_t low = (first + step) & all;
+                          if (step != 0) test::SetRunsLow(scheduler, layout, low);
+                          const uint32_t expected = low != 0 ? low : layout.Open();
+                          const uint32_t workers = layout.WorkersIn(expected);
                           std::atomic<uint32_t> inside{0};
                           test::Batch meeting(workers, [&](TaskScheduler &running, uint32_t) {
-                              witness.See(running, expected);
+                              witness.SeeIn(running, expected);
                               inside.fetch_add(1);
                               witness.wrong.fetch_add(
                                   !test::SpinUntil([&] { return inside.load() >= workers; }));
                           });
                           scheduler.AddTasksAndWait(workers, meeting.Tasks(), test::kLow);
                           test::Batch low20(20, [&](TaskScheduler &running, uint32_t i) {
-                              witness.See(running, expected);
+                              witness.SeeIn(running, expected);
                               if (i % 5 == 2) running.Yield();
-                              witness.See(running, expected);
+                              witness.SeeIn(running, expected);
                           });
                           scheduler.AddTasksAndWait(20, low20.Tasks(), test::kLow);
-                          Visitors normal(witness, 20, 0);  // not Low, so not affected
+                          Visitors normal(witness, 20, kAnyGroup);  // not Low, so not affected
                           scheduler.AddTasksAndWait(20, normal.Tasks());
                           ++asked;
                       }
@@ -520,13 +533,11 @@ TEST_CASE("groups: Low tasks that name no groups run in lowGroups, and SetLowGro
     });
 }
 
-TEST_CASE("groups: SetLowGroups applies to queued Low tasks, except those that name groups",
+TEST_CASE("groups: SetRunsLow applies to queued Low tasks, except those that name a group",
           "[groups]") {
     for (const IdlePolicy idle : kIdlePolicies) {
-        const GroupLayout &layout = *test::GroupLayouts()[2];  // 1, 1 (named only), 2
-        SchedulerOptions options = layout.Options(128, 32, idle);
-        options.lowGroups = 2;
-        test::Runner runner(options);
+        const GroupLayout layout(*test::GroupLayouts()[2], 2);  // 1, 1 (named only), 2
+        test::Runner runner(layout.Options(160, idle));
         GroupWitness witness(layout);
         std::atomic<uint32_t> ran{0}, moved{0};
         std::atomic<bool> isHeld{false}, isFree{false};
@@ -541,14 +552,15 @@ TEST_CASE("groups: SetLowGroups applies to queued Low tasks, except those that n
                 moved.fetch_add(layout.GroupOf(running.CurrentWorker()) == 2);
                 ran.fetch_add(1);
             });
-            Visitors named(witness, 40, 2);
+            Visitors named(witness, 40, 1);
             Counter counter, lowCounter;
-            scheduler.AddTask(holder[0], &counter, InGroups(2));
+            scheduler.AddTask(holder[0], &counter, InGroup(1));
             met = test::YieldUntil(scheduler, [&] { return isHeld.load(); });
             scheduler.AddTasks(40, low.Tasks(), &lowCounter, test::kLow);
-            scheduler.AddTasks(40, named.Tasks(), &counter, InGroups(2, Priority::Low));
+            scheduler.AddTasks(40, named.Tasks(), &counter, InGroup(1, Priority::Low));
             witness.wrong.fetch_add(ran.load());  // no task has run yet
-            scheduler.SetLowGroups(4);
+            scheduler.SetRunsLow(2, true);
+            scheduler.SetRunsLow(1, false);
             scheduler.WaitForCounter(&lowCounter);
             isFree.store(true);
             scheduler.WaitForCounter(&counter);
@@ -562,89 +574,87 @@ TEST_CASE("groups: SetLowGroups applies to queued Low tasks, except those that n
     }
 }
 
-TEST_CASE("groups: submitted tasks inherit the groups of their submitter, in several generations",
+TEST_CASE("groups: submitted tasks inherit the group of their submitter, in several generations",
           "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         test::Runner runner(options);
         GroupWitness witness(layout);
-        const std::vector<uint8_t> sets = layout.Sets();
+        const std::vector<uint8_t> groups = layout.Groups();
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            for (const uint8_t set : sets) {
+            for (const uint8_t group : groups) {
                 for (const Way way : kWays) {
                     test::Batch grandchildren(3, [&](TaskScheduler &running, uint32_t) {
-                        witness.See(running, set);
+                        witness.See(running, group);
                         witness.ran.fetch_add(1);
                     });
                     test::Batch children(2, [&](TaskScheduler &running, uint32_t i) {
-                        witness.See(running, set);
-                        const TaskOptions none = InGroups(0, kPriorities[i]);
+                        witness.See(running, group);
+                        const TaskOptions none = InGroup(kAnyGroup, kPriorities[i]);
                         i == 0 ? SubmitBy(running, way, 3, grandchildren.Tasks(), none)
                                : running.AddTasks(3, grandchildren.Tasks(), nullptr, none);
-                        witness.See(running, set);
+                        witness.See(running, group);
                     });
                     test::Batch parent(1, [&](TaskScheduler &running, uint32_t) {
-                        SubmitBy(running, way, 2, children.Tasks(), InGroups(0, Priority::Low));
-                        witness.See(running, set);
+                        SubmitBy(running, way, 2, children.Tasks(),
+                                 InGroup(kAnyGroup, Priority::Low));
+                        witness.See(running, group);
                         running.Yield();
-                        witness.See(running, set);
+                        witness.See(running, group);
                     });
-                    SubmitBy(scheduler, Way::AddTasks, 1, parent.Tasks(), InGroups(set));
+                    SubmitBy(scheduler, Way::AddTasks, 1, parent.Tasks(), InGroup(group));
                     scheduler.WaitIdle();
                 }
             }
         }) == Status::Ok);
         CHECK(witness.wrong.load() == 0);
-        CHECK(witness.ran.load() == 6 * sets.size() * std::size(kWays));
+        CHECK(witness.ran.load() == 6 * groups.size() * std::size(kWays));
         CHECK(test::Faults(runner.log) == "");
     });
 }
 
-// Afterwards the task's own groups must be the same as before.
-TEST_CASE("groups: a task may name other groups for its submissions", "[groups]") {
+// Afterwards the task's own group must be the same as before.
+TEST_CASE("groups: a task may name another group for its submissions", "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         test::Runner runner(options);
         GroupWitness witness(layout);
-        const std::vector<uint8_t> sets = layout.Sets();
+        const std::vector<uint8_t> groups = layout.Groups();
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            for (const uint8_t from : sets) {
+            for (const uint8_t from : groups) {
                 test::Batch parent(1, [&](TaskScheduler &running, uint32_t) {
-                    for (const uint8_t to : sets) {
+                    for (const uint8_t to : groups) {
                         Visitors named(witness, 8, to), inherited(witness, 8, from);
                         for (const Way way : {Way::AddTasks, Way::AddTasksAndWait, Way::AddTask}) {
-                            SubmitBy(running, way, 8, named.Tasks(), InGroups(to));
+                            SubmitBy(running, way, 8, named.Tasks(), InGroup(to));
                             witness.See(running, from);
-                            SubmitBy(running, way, 8, inherited.Tasks(), InGroups(0));
+                            SubmitBy(running, way, 8, inherited.Tasks(), InGroup(kAnyGroup));
                             witness.See(running, from);
                         }
                     }
                 });
-                scheduler.AddTasksAndWait(1, parent.Tasks(), InGroups(from));
+                scheduler.AddTasksAndWait(1, parent.Tasks(), InGroup(from));
             }
         }) == Status::Ok);
         CHECK(witness.wrong.load() == 0);
-        CHECK(witness.ran.load() == 48 * sets.size() * sets.size());
+        CHECK(witness.ran.load() == 48 * groups.size() * groups.size());
         CHECK(test::Faults(runner.log) == "");
     });
 }
 
-TEST_CASE("groups: tasks inherit the groups of the main task", "[groups]") {
+TEST_CASE("groups: tasks inherit the group of the main task", "[groups]") {
     for (const GroupLayout *layout : test::GroupLayouts()) {
         INFO(layout->Text());
         test::Runner runner(layout->Options());
         GroupWitness witness(*layout);
-        const uint8_t set = 1;
         auto main = [&](TaskScheduler *scheduler) {
             witness.wrong.fetch_add(scheduler->CurrentWorker() != 0);
-            Visitors visitors(witness, 300, set);
+            Visitors visitors(witness, 300, 0);
             scheduler->AddTasksAndWait(300, visitors.Tasks());
-            witness.See(*scheduler, set);
+            witness.See(*scheduler, 0);
             scheduler->Yield();
-            witness.See(*scheduler, set);
+            witness.See(*scheduler, 0);
         };
         const Task task = MakeTask(main);
-        CHECK(runner.scheduler.Run(task.function, task.arg,
-                                   InGroups(set, Priority::Normal, StackClass::Large)) ==
-              Status::Ok);
+        CHECK(runner.scheduler.Run(task.function, task.arg, InGroup(0)) == Status::Ok);
         CHECK(witness.wrong.load() == 0);
         CHECK(witness.ran.load() == 300);
         CHECK(runner.log.Text() == "");
@@ -660,33 +670,31 @@ TEST_CASE("groups: tasks of two groups wait for each other's tasks, on few fiber
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             for (uint32_t from = 0; from < layout.GroupCount(); ++from) {
                 for (uint32_t to = 0; to < layout.GroupCount(); ++to) {
-                    const uint8_t own = static_cast<uint8_t>(1u << from),
-                                  other = static_cast<uint8_t>(1u << to);
                     for (uint32_t i = 0; i < 9; ++i) {
                         test::Batch back(3, [&](TaskScheduler &running, uint32_t) {
-                            witness.See(running, own);
+                            witness.See(running, from);
                             witness.ran.fetch_add(1);
                         });
                         test::Batch there(1, [&](TaskScheduler &running, uint32_t) {
-                            witness.See(running, other);
+                            witness.See(running, to);
                             running.AddTasksAndWait(3, back.Tasks(),
-                                                    InGroups(own, kPriorities[i / 3]));
-                            witness.See(running, other);
+                                                    InGroup(from, kPriorities[i / 3]));
+                            witness.See(running, to);
                         });
                         test::Batch first(1, [&](TaskScheduler &running, uint32_t) {
-                            witness.See(running, own);
+                            witness.See(running, from);
                             if (i % 2 == 0) {
                                 running.AddTasksAndWait(1, there.Tasks(),
-                                                        InGroups(other, kPriorities[i % 3]));
+                                                        InGroup(to, kPriorities[i % 3]));
                             } else {
                                 Counter counter;
                                 running.AddTask(there[0], &counter,
-                                                InGroups(other, kPriorities[i % 3]));
+                                                InGroup(to, kPriorities[i % 3]));
                                 running.WaitForCounter(&counter);
                             }
-                            witness.See(running, own);
+                            witness.See(running, from);
                         });
-                        scheduler.AddTasksAndWait(1, first.Tasks(), InGroups(own));
+                        scheduler.AddTasksAndWait(1, first.Tasks(), InGroup(from));
                     }
                 }
             }
@@ -709,23 +717,21 @@ TEST_CASE("groups: waits for tasks of other groups in every mode of Meanwhile", 
                     for (uint32_t to = 0; to < layout.GroupCount(); ++to) {
                         // The waiting worker may be the only one that could run the task.
                         if (from == to && meanwhile == Meanwhile::Nothing) continue;
-                        const uint8_t own = static_cast<uint8_t>(1u << from),
-                                      other = static_cast<uint8_t>(1u << to);
                         test::Batch there(6, [&](TaskScheduler &running, uint32_t) {
-                            witness.See(running, other);
+                            witness.See(running, to);
                             witness.ran.fetch_add(1);
                         });
                         test::Batch first(1, [&](TaskScheduler &running, uint32_t) {
                             const uint32_t before = running.CurrentWorker();
                             Counter counter;
                             running.AddTasks(6, there.Tasks(), &counter,
-                                             InGroups(other, Priority::High));
+                                             InGroup(to, Priority::High));
                             running.WaitForCounter(&counter, meanwhile);
-                            witness.See(running, own);
+                            witness.See(running, from);
                             if (meanwhile != Meanwhile::AnyTask)
                                 witness.wrong.fetch_add(running.CurrentWorker() != before);
                         });
-                        scheduler.AddTasksAndWait(1, first.Tasks(), InGroups(own));
+                        scheduler.AddTasksAndWait(1, first.Tasks(), InGroup(from));
                     }
                 }
             }
@@ -744,18 +750,18 @@ TEST_CASE("groups: a wait with OwnTasks runs no tasks of other groups", "[groups
         test::Runner runner(options);
         GroupWitness witness(layout);
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            for (const uint8_t set : layout.Sets()) {
+            for (const uint8_t group : layout.Groups()) {
                 for (int round = 0; round < 5; ++round) {
-                    Visitors visitors(witness, 40, set);
+                    Visitors visitors(witness, 40, group);
                     Counter counter;
                     scheduler.AddTasks(40, visitors.Tasks(), &counter,
-                                       InGroups(set, kPriorities[round % 3]));
+                                       InGroup(group, kPriorities[round % 3]));
                     scheduler.WaitForCounter(&counter, Meanwhile::OwnTasks);
                 }
             }
         }) == Status::Ok);
         CHECK(witness.wrong.load() == 0);
-        CHECK(witness.ran.load() == 200 * layout.Sets().size());
+        CHECK(witness.ran.load() == 200 * layout.GroupCount());
         CHECK(test::Faults(runner.log) == "");
     });
 }
@@ -770,20 +776,19 @@ TEST_CASE("groups: each group waits for tasks of the next one, with all prioriti
             for (uint32_t round = 0; round < 9; ++round) {
                 std::vector<std::unique_ptr<Visitors>> next;
                 for (uint32_t group = 0; group < groups; ++group)
-                    next.push_back(
-                        std::make_unique<Visitors>(witness, 6, static_cast<uint8_t>(1u << group)));
+                    next.push_back(std::make_unique<Visitors>(witness, 6, group));
                 test::Batch waiters(groups, [&](TaskScheduler &running, uint32_t group) {
                     const uint32_t to = (group + 1) % groups;
-                    const TaskOptions kind = InGroups(1u << to, kPriorities[(round + group) % 3]);
+                    const TaskOptions kind = InGroup(to, kPriorities[(round + group) % 3]);
                     SubmitBy(running, round % 2 == 0 ? Way::AddTasks : Way::AddTasksAndWait, 6,
                              next[to]->Tasks(), kind);
-                    witness.See(running, static_cast<uint8_t>(1u << group));
+                    witness.See(running, group);
                 });
                 Counter counter;
                 // All of these fit into the pool, with a fiber to spare.
                 for (uint32_t group = 0; group < groups; ++group)
                     scheduler.AddTask(waiters[group], &counter,
-                                      InGroups(1u << group, kPriorities[group % 3]));
+                                      InGroup(group, kPriorities[group % 3]));
                 scheduler.WaitForCounter(&counter);
             }
         }) == Status::Ok);
@@ -793,21 +798,21 @@ TEST_CASE("groups: each group waits for tasks of the next one, with all prioriti
     });
 }
 
-TEST_CASE("groups: pinned tasks run on their worker, and their children inherit the groups",
+TEST_CASE("groups: pinned tasks run on their worker, and their children inherit the group",
           "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         test::Runner runner(options);
         GroupWitness witness(layout);
         uint32_t pinnedParents = 0;
-        std::vector<uint8_t> sets = layout.Sets();
-        sets.push_back(0);
+        std::vector<uint8_t> groups = layout.Groups();
+        groups.push_back(kAnyGroup);
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            for (const uint8_t set : sets) {
+            for (const uint8_t group : groups) {
                 for (uint32_t worker = 0; worker < layout.Workers(); ++worker) {
                     // See groups_inherit_test.cpp.
-                    if (set == 0 && !layout.MayRun(worker, 0)) continue;
+                    if (group == kAnyGroup && !layout.MayRun(worker, kAnyGroup)) continue;
                     pinnedParents += 1;
-                    Visitors children(witness, 8, set);
+                    Visitors children(witness, 8, group);
                     test::Batch pinned(1, [&](TaskScheduler &running, uint32_t) {
                         witness.wrong.fetch_add(running.CurrentWorker() != worker);
                         running.AddTasksAndWait(8, children.Tasks());
@@ -823,7 +828,7 @@ TEST_CASE("groups: pinned tasks run on their worker, and their children inherit 
                         there.worker = worker;
                         running.AddTasksAndWait(1, pinned.Tasks(), there);
                     });
-                    scheduler.AddTasksAndWait(1, parent.Tasks(), InGroups(set));
+                    scheduler.AddTasksAndWait(1, parent.Tasks(), InGroup(group));
                 }
             }
         }) == Status::Ok);
@@ -858,7 +863,7 @@ TEST_CASE("groups: SetActiveWorkers(1) leaves one active worker in each group", 
                 Notice(scheduler, worker);
             ForEachKind(layout, false, [&](const TaskOptions &kind) {
                 ++kinds;
-                Visitors visitors(witness, 40, kind.groups);
+                Visitors visitors(witness, 40, kind.group);
                 scheduler.AddTasksAndWait(40, visitors.Tasks(), kind);
                 Counter counter;
                 for (uint32_t i = 0; i < 10; ++i) scheduler.AddTask(visitors[i], &counter, kind);
@@ -868,7 +873,7 @@ TEST_CASE("groups: SetActiveWorkers(1) leaves one active worker in each group", 
                 test::Batch batch(40, [&](TaskScheduler &running, uint32_t) {
                     notFirst.fetch_add(running.CurrentWorker() != layout.FirstOf(group));
                 });
-                scheduler.AddTasksAndWait(40, batch.Tasks(), InGroups(1u << group));
+                scheduler.AddTasksAndWait(40, batch.Tasks(), InGroup(group));
             }
             scheduler.SetActiveWorkers(layout.Workers());
         }) == Status::Ok);
@@ -884,7 +889,7 @@ TEST_CASE("groups: SetActiveWorkers counts over all groups, and can activate wor
           "[groups]") {
     const GroupLayout &layout = *test::GroupLayouts()[2];  // 1, 1 (named only), 2
     for (const IdlePolicy idle : kIdlePolicies) {
-        test::Runner runner(layout.Options(128, 32, idle));
+        test::Runner runner(layout.Options(160, idle));
         GroupWitness witness(layout);
         std::atomic<uint32_t> last{0};
         CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
@@ -893,20 +898,20 @@ TEST_CASE("groups: SetActiveWorkers counts over all groups, and can activate wor
                           scheduler.SetActiveWorkers(active);
                           Notice(scheduler, 3);
                           test::Batch batch(100, [&](TaskScheduler &running, uint32_t) {
-                              witness.See(running, 4);
+                              witness.See(running, 2);
                               last.fetch_add(running.CurrentWorker() == 3);
                           });
-                          scheduler.AddTasksAndWait(100, batch.Tasks(), InGroups(4));
+                          scheduler.AddTasksAndWait(100, batch.Tasks(), InGroup(2));
                       }
                       scheduler.SetActiveWorkers(4);
                       std::atomic<uint32_t> inside{0};
                       test::Batch meeting(2, [&](TaskScheduler &running, uint32_t) {
-                          witness.See(running, 4);
+                          witness.See(running, 2);
                           inside.fetch_add(1);
                           witness.wrong.fetch_add(
                               !test::SpinUntil([&] { return inside.load() == 2; }));
                       });
-                      scheduler.AddTasksAndWait(2, meeting.Tasks(), InGroups(4));
+                      scheduler.AddTasksAndWait(2, meeting.Tasks(), InGroup(2));
                   }
               }) == Status::Ok);
         CHECK(witness.wrong.load() == 0);
@@ -919,27 +924,26 @@ TEST_CASE("groups: with at most one group, naming it is the same as naming none"
     for (const bool given : {false, true}) {
         WorkerGroup group;
         group.workers = 3;
+        group.runsLow = true;
         SchedulerOptions options = test::Options(3);
         if (given) options.groups = &group;
         if (given) options.groupCount = 1;
-        options.lowGroups = 1;
         test::Runner runner(options);
         test::Marks marks(300);
         std::atomic<uint32_t> wrong{0};
         CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
                   std::atomic<uint32_t> inside{0};
                   const Status status = scheduler.AttachThread();
-                  // The meeting needs the attached thread, which runs only tasks that name no
-                  // groups.
+                  // The meeting needs the attached thread, which runs only tasks of no group.
                   test::Batch meeting(4, [&](TaskScheduler &, uint32_t) {
                       inside.fetch_add(1);
                       wrong.fetch_add(!test::SpinUntil([&] { return inside.load() == 4; }));
                   });
-                  scheduler.AddTasksAndWait(4, meeting.Tasks(), InGroups(1));
+                  scheduler.AddTasksAndWait(4, meeting.Tasks(), InGroup(0));
                   for (const Priority priority : kPriorities)
-                      scheduler.AddTasksAndWait(300, marks.Tasks(), InGroups(1, priority));
-                  scheduler.SetLowGroups(1);
-                  scheduler.AddTasksAndWait(300, marks.Tasks(), InGroups(0, Priority::Low));
+                      scheduler.AddTasksAndWait(300, marks.Tasks(), InGroup(0, priority));
+                  scheduler.SetRunsLow(0, true);
+                  scheduler.AddTasksAndWait(300, marks.Tasks(), InGroup(kAnyGroup, Priority::Low));
                   wrong.fetch_add(status != Status::Ok);
                   scheduler.DetachThread();
               }) == Status::Ok);
@@ -970,10 +974,10 @@ TEST_CASE("groups: Run and Start copy the groups", "[groups]") {
             wrong.fetch_add(scheduler.CurrentWorker() < 2);
         });
         runner.scheduler.AddTasksAndWait(20, open.Tasks());
-        runner.scheduler.AddTasksAndWait(20, named.Tasks(), InGroups(2));
-        runner.scheduler.SetLowGroups(2);
+        runner.scheduler.AddTasksAndWait(20, named.Tasks(), InGroup(1));
+        runner.scheduler.SetRunsLow(1, true);
         runner.scheduler.AddTasksAndWait(20, named.Tasks(), test::kLow);
-        runner.scheduler.SetLowGroups(0);
+        runner.scheduler.SetRunsLow(1, false);
         runner.scheduler.AddTasksAndWait(20, open.Tasks(), test::kLow);
         runner.scheduler.Stop();
         CHECK(wrong.load() == 0);
@@ -1040,40 +1044,38 @@ void CheckRefused(const SchedulerOptions &options, const TaskOptions &kind, cons
 
 }  // namespace
 
-TEST_CASE("report BadOption: a task names groups that do not exist", "[groups]") {
+TEST_CASE("report BadOption: a task names a group that does not exist", "[groups]") {
     const GroupLayout &two = *test::GroupLayouts()[0];
-    const char *const hint = "Name groups of SchedulerOptions::groups";
-    CheckRefused(two.Options(), InGroups(4), "groups are 0x4, and there are 2", hint);
-    CheckRefused(two.Options(), InGroups(0x81), "groups are 0x81, and there are 2", hint);
-    CheckRefused(test::Options(2), InGroups(2), "groups are 0x2, and there are 1", hint);
+    const char *const hint = "Give an index of SchedulerOptions::groups.";
+    CheckRefused(two.Options(), InGroup(2), "the group is 2, and there are 2", hint);
+    CheckRefused(two.Options(), InGroup(0x81), "the group is 129, and there are 2", hint);
+    CheckRefused(test::Options(2), InGroup(1), "the group is 1, and there are 1", hint);
 }
 
-TEST_CASE("report BadOption: a task names a worker and groups", "[groups]") {
-    TaskOptions both = InGroups(1);
+TEST_CASE("report BadOption: a task names a worker and a group", "[groups]") {
+    TaskOptions both = InGroup(0);
     both.worker = 0;
-    CheckRefused(test::GroupLayouts()[0]->Options(), both,
-                 "TaskOptions::worker and ::groups are both given",
-                 "Name either a worker or groups.");
-    CheckRefused(test::Options(2), both, "TaskOptions::worker and ::groups are both given",
-                 "Name either a worker or groups.");
+    for (const SchedulerOptions &options : {test::GroupLayouts()[0]->Options(), test::Options(2)}) {
+        CheckRefused(options, both, "TaskOptions::worker and ::group are both given",
+                     "Name either a worker or a group.");
+    }
 }
 
-TEST_CASE(
-    "report BadOption: the main task in groups without the first, or in groups that do not exist",
-    "[groups]") {
+TEST_CASE("report BadOption: the main task in a group that is not the first, or does not exist",
+          "[groups]") {
     struct Case {
-        uint8_t groups;
+        uint8_t group;
         const char *what, *hint;
     };
     for (const Case &given :
-         {Case{2, "worker 0, which is not in its group", "Name the first group, or none"},
-          Case{9, "the groups are 0x9, and there are 3",
-               "Name groups of SchedulerOptions::groups"}}) {
+         {Case{1, "worker 0, which is not in its group", "Name the first group, or none"},
+          Case{9, "the group is 9, and there are 3",
+               "Give an index of SchedulerOptions::groups."}}) {
         test::Runner runner(test::GroupLayouts()[2]->Options());
         bool ran = false;
         auto main = [&](TaskScheduler *) { ran = true; };
         const Task task = MakeTask(main);
-        CHECK(runner.scheduler.Run(task.function, task.arg, InGroups(given.groups)) ==
+        CHECK(runner.scheduler.Run(task.function, task.arg, InGroup(given.group)) ==
               Status::BadOption);
         CHECK(!ran);
         CHECK(runner.log.Count() == 1);
@@ -1127,13 +1129,6 @@ TEST_CASE("report BadOption: invalid groups are reported by Run and by Start", "
              groups[1].cpus = kCpus;
              groups[1].cpuWords = 1025;
          }},
-        {"lowGroups is 4", "Name groups that there are",
-         [](SchedulerOptions &options, Groups &) { options.lowGroups = 4; }},
-        {"lowGroups is 2", "Name groups that there are",
-         [](SchedulerOptions &options, Groups &) {
-             options.groupCount = 0;
-             options.lowGroups = 2;
-         }},
     };
     for (const Case &given : cases) {
         INFO(given.what);
@@ -1159,25 +1154,23 @@ TEST_CASE("report BadOption: invalid groups are reported by Run and by Start", "
     }
 }
 
-TEST_CASE("report BadOption: SetLowGroups with groups that do not exist changes nothing",
+TEST_CASE("report BadOption: SetRunsLow with a group that does not exist changes nothing",
           "[groups]") {
-    const GroupLayout &layout = *test::GroupLayouts()[1];  // 2, 1 (named only)
+    const GroupLayout layout(*test::GroupLayouts()[1], 2);  // 2, 1 (named only)
     for (const test::Life life : {test::Life::Run, test::Life::Start}) {
-        SchedulerOptions options = layout.Options();
-        options.lowGroups = 2;
-        test::Runner runner(options);
+        test::Runner runner(layout.Options());
         std::atomic<uint32_t> wrong{0}, ran{0};
         CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
                   test::Batch low(30, [&](TaskScheduler &running, uint32_t) {
                       wrong.fetch_add(running.CurrentWorker() != 2);
                       ran.fetch_add(1);
                   });
-                  for (const uint8_t groups : {uint8_t{4}, uint8_t{0x81}, uint8_t{5}}) {
-                      scheduler.SetLowGroups(groups);
+                  for (const uint32_t group : {2u, 32u, 255u}) {
+                      scheduler.SetRunsLow(group, true);
                       scheduler.AddTasksAndWait(30, low.Tasks(), test::kLow);
                   }
                   test::Batch task(
-                      1, [](TaskScheduler &running, uint32_t) { running.SetLowGroups(0xff); });
+                      1, [](TaskScheduler &running, uint32_t) { running.SetRunsLow(33, false); });
                   scheduler.AddTasksAndWait(1, task.Tasks());
                   scheduler.AddTasksAndWait(30, low.Tasks(), test::kLow);
               }) == Status::Ok);
@@ -1185,17 +1178,17 @@ TEST_CASE("report BadOption: SetLowGroups with groups that do not exist changes 
         CHECK(ran.load() == 120);
         CHECK(runner.log.CountOf(ReportCode::BadOption) == 4);
         const test::LoggedReport report = runner.log.First(ReportCode::BadOption);
-        CHECK(test::Names(report.what, "SetLowGroups"));
-        CHECK(test::Names(report.what, "0x4, and there are 2"));
-        CHECK(test::Names(report.hint, "Name groups of SchedulerOptions::groups"));
+        CHECK(test::Names(report.what, "SetRunsLow"));
+        CHECK(test::Names(report.what, "the group is 2, and there are 2"));
+        CHECK(test::Names(report.hint, "Give an index of SchedulerOptions::groups."));
     }
 }
 
-TEST_CASE("report NotRunning: SetLowGroups while the scheduler does not run", "[groups]") {
+TEST_CASE("report NotRunning: SetRunsLow while the scheduler does not run", "[groups]") {
     test::Runner runner(test::GroupLayouts()[0]->Options());
-    runner.scheduler.SetLowGroups(1);
+    runner.scheduler.SetRunsLow(0, true);
     CHECK(runner.log.CountOf(ReportCode::NotRunning) == 1);
-    CHECK(test::Names(runner.log.First(ReportCode::NotRunning).what, "SetLowGroups"));
+    CHECK(test::Names(runner.log.First(ReportCode::NotRunning).what, "SetRunsLow"));
 }
 
 TEST_CASE("groups: trace hooks and reports name tasks of groups as usual", "[groups]") {
@@ -1205,8 +1198,8 @@ TEST_CASE("groups: trace hooks and reports name tasks of groups as usual", "[gro
         test::TraceLog trace;
         trace.AttachTo(options);
         test::Runner runner(options);
-        const uint8_t other = static_cast<uint8_t>(1u << (layout->GroupCount() - 1));
-        TaskOptions kind = InGroups(other);
+        const uint32_t other = layout->GroupCount() - 1;
+        TaskOptions kind = InGroup(other);
         kind.name = "far";
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             test::Batch batch(20, [](TaskScheduler &running, uint32_t i) {
@@ -1373,7 +1366,7 @@ TEST_CASE("report BadOption: a group whose CPUs the system refuses; the run cont
     test::Runner runner(options);
     test::Marks marks(20);
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        scheduler.AddTasksAndWait(20, marks.Tasks(), InGroups(2));
+        scheduler.AddTasksAndWait(20, marks.Tasks(), InGroup(1));
     }) == Status::Ok);
     CHECK(marks.Wrong() == 0);
     CHECK(runner.log.Count() == 1);

@@ -34,7 +34,7 @@ void UseEverything(TaskScheduler &scheduler, std::atomic<uint32_t> &wrong) {
     });
     Counter first(1), second;
     Counter *const both[2] = {&first, &second};
-    scheduler.AddTasks(1, parent.Tasks(), &second, test::kLarge);
+    scheduler.AddTasks(1, parent.Tasks(), &second);
     wrong.fetch_add(scheduler.WaitForAny(2, both) != 1);
     scheduler.AddTasksAndWait(3000, many.Tasks());  // more than 64 blocks at once
     std::thread guest([&] {
@@ -50,7 +50,7 @@ void UseEverything(TaskScheduler &scheduler, std::atomic<uint32_t> &wrong) {
 
 }  // namespace
 
-// Of small, large and reserve stacks.
+// Of stacks and of reserve stacks.
 constexpr uint32_t kReservations = 2;
 
 TEST_CASE("memory hooks: all memory of weft comes from the host, and is released", "[hooks]") {
@@ -58,7 +58,7 @@ TEST_CASE("memory hooks: all memory of weft comes from the host, and is released
         for (bool reports : {false, true}) {
             INFO(test::Describe(life));
             test::HostMemory memory;
-            SchedulerOptions options = test::Options(2, 16, 4);
+            SchedulerOptions options = test::Options(2, 20);
             options.reportStackOverflow = reports;
             memory.AttachTo(options.memory);
             const int64_t before = test::OutstandingAllocations();
@@ -73,7 +73,7 @@ TEST_CASE("memory hooks: all memory of weft comes from the host, and is released
                             bytes.store(memory.OutstandingBytes());
                         }) == Status::Ok);
                 CHECK(wrong.load() == 0);
-                CHECK(bytes.load() > 16 * options.smallStackBytes + 4 * options.largeStackBytes);
+                CHECK(bytes.load() > 20 * options.stackBytes);
                 CHECK(memory.OutstandingBytes() == 0);
                 CHECK(memory.Reservations() == kReservations * (round + 1));
             }
@@ -88,7 +88,7 @@ TEST_CASE("memory hooks: all memory of weft comes from the host, and is released
 TEST_CASE("memory hooks: each pair is used without the other", "[hooks]") {
     for (bool stacks : {false, true}) {
         test::HostMemory memory;
-        SchedulerOptions options = test::Options(2, 8, 2);
+        SchedulerOptions options = test::Options(2, 10);
         memory.AttachTo(options.memory, !stacks, stacks);
         test::Runner runner(options);
         test::Marks marks(100);
@@ -107,7 +107,7 @@ TEST_CASE("memory hooks: tasks run on the host's pages, which can be reused afte
           "[hooks]") {
     test::HostMemory memory;
     memory.reusesStacks = true;
-    SchedulerOptions options = test::Options(2, 8, 2);
+    SchedulerOptions options = test::Options(2, 10);
     memory.AttachTo(options.memory);
     test::Runner runner(options);
     for (uint32_t round = 0; round < 3; ++round) {
@@ -117,7 +117,7 @@ TEST_CASE("memory hooks: tasks run on the host's pages, which can be reused afte
         });
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             scheduler.AddTasksAndWait(50, batch.Tasks());
-            scheduler.AddTasksAndWait(50, batch.Tasks(), test::kLarge);
+            scheduler.AddTasksAndWait(50, batch.Tasks());
         }) == Status::Ok);
         CHECK(elsewhere.load() == 0);
         CHECK(memory.Reused() == kReservations * round);
@@ -227,14 +227,14 @@ TEST_CASE("trace hooks: their events are consistent in each configuration", "[ho
                   scheduler.AddTasks(1, opener.Tasks(), nullptr, test::Named("opens"));
                   scheduler.AttachThread();
                   scheduler.AddTasksAndWait(4, throwing.Tasks(), test::Named("throws"));
-                  scheduler.AddTasksAndWait(4, throwing.Tasks(), test::kLarge);
+                  scheduler.AddTasksAndWait(4, throwing.Tasks(), test::Named("throws too"));
                   scheduler.DetachThread();
               }) == Status::Ok);
         CHECK(ran.load() == 9);
         const std::vector<test::LoggedEvent> begun = trace.Events(test::Traced::TaskBegin);
         CHECK(CountNamed(begun, "waits") == 1);
         CHECK(CountNamed(begun, "throws") == 4);
-        CHECK(CountNamed(begun, "large") == 4);
+        CHECK(CountNamed(begun, "throws too") == 4);
         CHECK(CountNamed(begun, "opens") == 1);
         CHECK(begun.size() == 10);
         CHECK(test::Inconsistencies(trace.Events()) == "");
@@ -295,7 +295,7 @@ TEST_CASE("trace hooks: events of a task name worker and fiber, submissions size
 TEST_CASE("trace hooks: each park has an unpark", "[hooks]") {
     for (uint32_t workers : {1u, 3u}) {
         test::TraceLog trace;
-        SchedulerOptions options = test::Options(workers, 8, 2, IdlePolicy::Sleep);
+        SchedulerOptions options = test::Options(workers, 10, IdlePolicy::Sleep);
         trace.AttachTo(options);
         test::Runner runner(options);
         test::Marks marks(1);
@@ -315,7 +315,7 @@ TEST_CASE("trace hooks: only events of the chosen kinds are told", "[hooks]") {
     for (int kind = -1; kind < test::kTracedKinds; ++kind) {
         test::TraceLog trace;
         // There is one worker, so the task has to wait.
-        SchedulerOptions options = test::Options(1, 8, 2, IdlePolicy::Sleep);
+        SchedulerOptions options = test::Options(1, 10, IdlePolicy::Sleep);
         trace.AttachTo(options, kind >= 0 ? 1u << kind : 0);
         test::Runner runner(options);
         Counter gate(1);
@@ -337,7 +337,7 @@ TEST_CASE("trace hooks: all of these events but FiberSwitch, Park and Unpark may
           "[hooks]") {
     for (uint32_t workers : {1u, 3u}) {
         test::TraceLog trace;
-        SchedulerOptions options = test::Options(workers, 8, 2, IdlePolicy::Sleep);
+        SchedulerOptions options = test::Options(workers, 10, IdlePolicy::Sleep);
         trace.AttachTo(options);
         test::Runner runner(options);
         std::atomic<uint32_t> ran{0}, kinds{0};
@@ -370,7 +370,7 @@ TEST_CASE("trace hooks: all of these events but FiberSwitch, Park and Unpark may
 
 TEST_CASE("report InHook: a trace hook adds child tasks; that has no effect", "[hooks]") {
     test::TraceLog trace;
-    SchedulerOptions options = test::Options(1, 8, 2, IdlePolicy::Sleep);
+    SchedulerOptions options = test::Options(1, 10, IdlePolicy::Sleep);
     trace.AttachTo(options);
     test::Runner runner(options);
     uint32_t ran = 0, asked = 0;  // one worker, so never two hooks at once

@@ -88,8 +88,7 @@ TEST_CASE("host threads: a thread keeps its name, its CPUs and its nice value", 
                            [&](TaskScheduler &, uint32_t i) { inTask[i] = PlaceOfThread(); });
         Counter counter;
         for (uint32_t i = 0; i < kCount; ++i)
-            runner.scheduler.AddTask(pinned[i], &counter,
-                                     {Priority::Normal, StackClass::Small, i, "pinned"});
+            runner.scheduler.AddTask(pinned[i], &counter, {Priority::Normal, i, "pinned"});
         runner.scheduler.WaitForCounter(&counter);
         runner.scheduler.Stop();
         threads.Join();

@@ -49,9 +49,7 @@ private:
     test::Threads m_threads;
 };
 
-TaskOptions PinnedTo(uint32_t worker) {
-    return {Priority::Normal, StackClass::Small, worker, "pinned"};
-}
+TaskOptions PinnedTo(uint32_t worker) { return {Priority::Normal, worker, "pinned"}; }
 
 }  // namespace
 

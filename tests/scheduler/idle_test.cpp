@@ -22,7 +22,7 @@ TEST_CASE("idle: a wake-up for a task reaches a worker that can run tasks", "[id
     for (uint32_t workers : {3u, 8u}) {
         for (IdlePolicy idle : {IdlePolicy::Sleep, IdlePolicy::Balanced}) {
             for (int run = 0; run < 10; ++run) {
-                test::Runner runner(test::Options(workers, 1, 1, idle));
+                test::Runner runner(test::Options(workers, 2, idle));
                 INFO(workers << " workers, " << (idle == IdlePolicy::Sleep ? "Quiet" : "Balanced"));
                 uint32_t rounds = 0;
                 CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -49,7 +49,7 @@ TEST_CASE("report Stalled: names the waiting tasks, and an external thread can e
     for (uint32_t workers : {1u, 2u, 8u}) {
         for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Sleep}) {
             INFO(workers << " workers");
-            test::Runner runner(test::Options(workers, 16, 2, idle));
+            test::Runner runner(test::Options(workers, 18, idle));
             Counter gate(1);
             bool reported = false;
             std::thread external([&] {
@@ -101,7 +101,7 @@ TEST_CASE("ExternalWork: while one exists, a run in which all tasks wait is not 
           "[idle]") {
     for (const bool isExpected : {false, true}) {
         std::atomic<uint32_t> parked{0};
-        SchedulerOptions options = test::Options(1, 16, 2, IdlePolicy::Sleep);
+        SchedulerOptions options = test::Options(1, 18, IdlePolicy::Sleep);
         options.trace.user = &parked;
         options.trace.kinds = TraceHooks::Bit(TraceKind::Park);
         options.trace.event = [](const TraceEvent &, void *user) {
@@ -133,7 +133,7 @@ TEST_CASE("ExternalWork: while one exists, a run in which all tasks wait is not 
 }
 
 TEST_CASE("idle: no report of waiters while a task still runs", "[idle]") {
-    const SchedulerOptions options = test::Options(2, 16, 2, IdlePolicy::Sleep);
+    const SchedulerOptions options = test::Options(2, 18, IdlePolicy::Sleep);
     test::Runner runner(options);
     Counter gate(1);
     test::Batch worker(1, [&](TaskScheduler &scheduler, uint32_t) {
@@ -150,7 +150,7 @@ TEST_CASE("idle: no report of waiters while a task still runs", "[idle]") {
 TEST_CASE("idle: no report of waiters that continue from time to time", "[idle]") {
     using Clock = std::chrono::steady_clock;
     constexpr uint32_t kTurns = 10;
-    SchedulerOptions options = test::Options(1, 16, 2, IdlePolicy::Sleep);
+    SchedulerOptions options = test::Options(1, 18, IdlePolicy::Sleep);
     options.stallMilliseconds = 1000;
     test::Runner runner(options);
     Counter turns(kTurns);

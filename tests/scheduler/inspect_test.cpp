@@ -371,7 +371,7 @@ TEST_CASE("inspect: external threads, attached threads, and queued tasks", "[ins
 }
 
 TEST_CASE("report Stalled: names cycles, roots and what waits behind them", "[inspect][idle]") {
-    test::Runner runner(test::Options(2, 16, 2));
+    test::Runner runner(test::Options(2, 18));
     Counter a(1), b(2), gate(1), root(1);
     bool reported = false;
     std::thread external([&] {
@@ -547,7 +547,7 @@ TEST_CASE("inspect: locks of threads, and locks without their holders", "[inspec
 }
 
 TEST_CASE("report Stalled: names the holders of locks", "[inspect][idle][sync]") {
-    SchedulerOptions options = test::Options(2, 16, 2);
+    SchedulerOptions options = test::Options(2, 18);
     options.lockHolders = true;
     test::Runner runner(options);
     Mutex mutex(runner.scheduler);
@@ -577,21 +577,17 @@ TEST_CASE("report Stalled: names the holders of locks", "[inspect][idle][sync]")
 TEST_CASE("inspect: the counts of a scheduler and of its workers", "[inspect]") {
     const SchedulerOptions options = test::Options(1);
     test::Runner runner(options);
-    const auto inUse = [](const Statistics &of) {
-        return of.smallFibersInUse + of.largeFibersInUse;
-    };
-    const auto touched = [](const Statistics &of) {
-        return of.smallFibersTouched + of.largeFibersTouched;
-    };
+    const auto inUse = [](const Statistics &of) { return of.fibersInUse; };
+    const auto touched = [](const Statistics &of) { return of.fibersTouched; };
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         const Statistics before = GetStatistics(scheduler);
         CHECK(before.workers == 1);
         CHECK(before.attachedThreads == 0);
-        CHECK(before.smallFibers + before.largeFibers == test::FibersOf(options));
+        CHECK(before.fibers == test::FibersOf(options));
         CHECK(inUse(before) == 1);  // the main task
-        CHECK(before.largeFibersInUse == 1);
+        CHECK(before.fibersInUse == 1);
         CHECK(touched(before) == 1);
-        CHECK(before.largeFibersTouched == 1);
+        CHECK(before.fibersTouched == 1);
         CHECK(before.pendingTasks == 1);
         CHECK(before.total.submitted == 1);
         Counter gate(1), counter;
@@ -627,7 +623,7 @@ TEST_CASE("inspect: the counts of a scheduler and of its workers", "[inspect]") 
 }
 
 TEST_CASE("inspect: sleeps, wakes and steals are counted; tasks of external threads", "[inspect]") {
-    test::Runner runner(test::Options(2, 32, 4, IdlePolicy::Sleep));
+    test::Runner runner(test::Options(2, 36, IdlePolicy::Sleep));
     REQUIRE(runner.scheduler.Start() == Status::Ok);
     const auto total = [&] { return GetStatistics(runner.scheduler).total; };
     // both sleep

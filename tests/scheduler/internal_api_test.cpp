@@ -41,7 +41,7 @@ struct Answer {
         TaskScheduler scheduler(Options());
         scheduler.Run(
             [](TaskScheduler *, void *arg) { (*static_cast<std::function<void()> *>(arg))(); },
-            &mistake, {Priority::Normal, StackClass::Large, kAnyWorker, "main"});
+            &mistake, {Priority::Normal, kAnyWorker, "main"});
         std::_Exit(static_cast<int>(reports));
     }
 };

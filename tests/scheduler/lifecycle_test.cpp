@@ -47,7 +47,7 @@ TEST_CASE("Run runs the main task and returns on the calling thread", "[lifecycl
 }
 
 TEST_CASE("Run again after Run; stacks and fibers do not leak", "[lifecycle]") {
-    test::Runner runner(test::Options(3, 40, 3));
+    test::Runner runner(test::Options(3, 43));
     std::atomic<uint32_t> ran{0};
     uint32_t failed = 0;
     test::Batch batch(20, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
@@ -64,8 +64,8 @@ TEST_CASE("Run again after Run; stacks and fibers do not leak", "[lifecycle]") {
     CHECK(failed == 0);
     CHECK(ran.load() == 45 * 20);
     CHECK(test::Mappings() <= mappings + 20);
-    const SchedulerOptions options = test::Options(3, 40, 3);
-    const size_t bytesOfARun = 40 * options.smallStackBytes + 3 * options.largeStackBytes;
+    const SchedulerOptions options = test::Options(3, 43);
+    const size_t bytesOfARun = 43 * options.stackBytes;
     REQUIRE(bytes != 0);
     CHECK(test::VirtualBytes() < bytes + 10 * bytesOfARun);
     CHECK(test::OutstandingAllocations() == allocations);
@@ -98,16 +98,12 @@ TEST_CASE("report BadOption: each option out of its range is named", "[lifecycle
         {"structBytes", "is 8,", [](SchedulerOptions &o) { o.structBytes = 8; }},
         {"workers", "is 0,", [](SchedulerOptions &o) { o.workers = 0; }},
         {"workers", "is 1025,", [](SchedulerOptions &o) { o.workers = 1025; }},
-        {"smallFibers", "is 1000001,", [](SchedulerOptions &o) { o.smallFibers = 1000001; }},
-        {"agingMilliseconds", "is 0,", [](SchedulerOptions &o) { o.agingMilliseconds = 0; }},
+        {"fibers", "is 1000001,", [](SchedulerOptions &o) { o.fibers = 1000001; }},
         {"stallMilliseconds", "is 60001,",
          [](SchedulerOptions &o) { o.stallMilliseconds = 60001; }},
         {"stopGraceMilliseconds", "is 60001,",
          [](SchedulerOptions &o) { o.stopGraceMilliseconds = 60001; }},
-        {"largeFibers", "is 1000001,", [](SchedulerOptions &o) { o.largeFibers = 1000001; }},
-        {"smallStackBytes", "is 16383,",
-         [](SchedulerOptions &o) { o.smallStackBytes = (16 << 10) - 1; }},
-        {"largeStackBytes", "is 100,", [](SchedulerOptions &o) { o.largeStackBytes = 100; }},
+        {"stackBytes", "is 16383,", [](SchedulerOptions &o) { o.stackBytes = (16 << 10) - 1; }},
         {"threadStackBytes", "is 65535,",
          [](SchedulerOptions &o) { o.threadStackBytes = (64 << 10) - 1; }},
         {"maxAttached", "is 0,", [](SchedulerOptions &o) { o.maxAttached = 0; }},
@@ -137,10 +133,10 @@ TEST_CASE("report BadOption: each option out of its range is named", "[lifecycle
 TEST_CASE("the smallest values of all options work", "[lifecycle]") {
     SchedulerOptions options;
     options.workers = 1;
-    options.smallFibers = options.largeFibers = 1;
+    options.fibers = 2;
     options.threadStackBytes = 64 << 10;
 #if !defined(WEFT_DEBUG)
-    options.smallStackBytes = options.largeStackBytes = 16 << 10;
+    options.stackBytes = 16 << 10;
 #endif
     test::Runner runner(options);
     std::atomic<uint32_t> ran{0};
@@ -156,7 +152,7 @@ TEST_CASE("fault: start-up fails half-way. Each allocation in turn fails, and no
           "[lifecycle]") {
     const auto check = [](uint32_t pendingTasks) {
         for (int64_t failures = 0;; ++failures) {
-            SchedulerOptions options = test::Options(3, 4, 2);
+            SchedulerOptions options = test::Options(3, 6);
             options.pendingTasks = pendingTasks;
             options.reportStackOverflow = pendingTasks != 0;
             test::Runner runner(options);
@@ -187,7 +183,7 @@ TEST_CASE(
     "[lifecycle][address_space]") {
     const test::ChildResult child = test::RunInChild([] {
         constexpr size_t kStack = size_t{256} << 20;
-        SchedulerOptions options = test::Options(16, 16, 2);
+        SchedulerOptions options = test::Options(16, 18);
         options.threadStackBytes = kStack;
         static int s_reports = 0;
         options.onReport = [](const Report &report, void *) {

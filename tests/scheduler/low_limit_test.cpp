@@ -36,7 +36,7 @@ SchedulerOptions Limited(test::GridPoint point, uint32_t most) {
 
 }  // namespace
 
-TEST_CASE("lowGroups: the limit of Low tasks holds, and all of them run", "[low_limit][grid]") {
+TEST_CASE("runsLow: the limit of Low tasks holds, and all of them run", "[low_limit][grid]") {
     uint32_t points = 0;
     for (const test::GridPoint &point : test::Grid()) {
         const uint32_t most = 1 + points++ % 2;
@@ -64,7 +64,7 @@ TEST_CASE("lowGroups: the limit of Low tasks holds, and all of them run", "[low_
     }
 }
 
-TEST_CASE("lowGroups: a worker of other groups leaves its own Low tasks to them",
+TEST_CASE("runsLow: a worker of other groups leaves its own Low tasks to them",
           "[low_limit][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         if (point.workers < 2) continue;
@@ -92,7 +92,7 @@ TEST_CASE("lowGroups: a worker of other groups leaves its own Low tasks to them"
 }
 
 // All Low tasks become ready at once.
-TEST_CASE("lowGroups: the limit holds for Low tasks that wait and continue", "[low_limit][grid]") {
+TEST_CASE("runsLow: the limit holds for Low tasks that wait and continue", "[low_limit][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
         Gauge gauge;
@@ -124,12 +124,10 @@ TEST_CASE("lowGroups: the limit holds for Low tasks that wait and continue", "[l
     }
 }
 
-TEST_CASE("lowGroups: the limit holds for Low tasks with a Large stack", "[low_limit][grid]") {
+TEST_CASE("runsLow: the limit holds for Low tasks that wait for Low ones", "[low_limit][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         Gauge gauge;
-        TaskOptions lowLarge = test::kLow;
-        lowLarge.stack = StackClass::Large;
         test::Batch leaf(1, [](TaskScheduler &, uint32_t) {});
         test::Batch low(20, [&](TaskScheduler &scheduler, uint32_t) {
             gauge.Enter();
@@ -138,12 +136,10 @@ TEST_CASE("lowGroups: the limit holds for Low tasks with a Large stack", "[low_l
             scheduler.AddTask(leaf[0], &counter, test::kLow);
             scheduler.WaitForCounter(&counter);
         });
-        SchedulerOptions options = Limited(point, 1);
-        options.largeFibers = 2;
-        test::Runner runner(options);
+        test::Runner runner(Limited(point, 1));
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             Counter counter;
-            scheduler.AddTasks(20, low.Tasks(), &counter, lowLarge);
+            scheduler.AddTasks(20, low.Tasks(), &counter, test::kLow);
             scheduler.WaitForCounter(&counter);
         }) == Status::Ok);
         CHECK(gauge.ran.load() == 20);
@@ -152,7 +148,7 @@ TEST_CASE("lowGroups: the limit holds for Low tasks with a Large stack", "[low_l
     }
 }
 
-TEST_CASE("lowGroups: one fiber is enough for Low tasks that wait for higher ones", "[low_limit]") {
+TEST_CASE("runsLow: one fiber is enough for Low tasks that wait for higher ones", "[low_limit]") {
     for (const Priority priority : {Priority::High, Priority::Normal}) {
         for (const bool waitsLater : {false, true}) {
             for (const uint32_t workers : {2u, 3u}) {
@@ -160,8 +156,7 @@ TEST_CASE("lowGroups: one fiber is enough for Low tasks that wait for higher one
                                  << ", workers: " << workers);
                 SchedulerOptions options;
                 options.workers = workers;
-                options.smallFibers = 1;
-                options.largeFibers = 0;
+                options.fibers = 1;
                 test::LimitLow(options, 1);
                 TaskOptions higher;
                 higher.priority = priority;

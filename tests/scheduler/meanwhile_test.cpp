@@ -39,9 +39,7 @@ struct Seen {
 
 enum class By { Task, Outside };
 
-TaskOptions PinnedTo(uint32_t worker) {
-    return {Priority::Normal, StackClass::Small, worker, "pinned"};
-}
+TaskOptions PinnedTo(uint32_t worker) { return {Priority::Normal, worker, "pinned"}; }
 
 }  // namespace
 
@@ -128,7 +126,7 @@ thread_local const Part *Part::waits = nullptr;
 TEST_CASE("Meanwhile::OwnTasks: all workers wait for tasks that wait themselves", "[meanwhile]") {
     const uint32_t workers = GENERATE(1u, 2u, 3u, 8u);
     INFO(workers);
-    test::Runner runner(test::GridPoint{workers, 128, 32, IdlePolicy::Balanced});
+    test::Runner runner(test::GridPoint{workers, 160, IdlePolicy::Balanced});
     std::atomic<uint32_t> wrong{0}, ran{0}, strangers{0};
     runner.Run([&](TaskScheduler &scheduler) {
         for (uint32_t i = 0; i < 20; ++i) {
@@ -155,7 +153,7 @@ TEST_CASE("Meanwhile::OwnTasks: all workers wait for tasks that wait themselves"
 
 TEST_CASE("Meanwhile::OwnTasks: a wait with a deadline runs its own tasks",
           "[meanwhile][time][one_worker]") {
-    test::Runner runner(test::GridPoint{1, 16, 1, IdlePolicy::Balanced});
+    test::Runner runner(test::GridPoint{1, 17, IdlePolicy::Balanced});
     uint32_t ran = 0, stranger = 0;
     runner.Run([&](TaskScheduler &scheduler) {
         test::Batch other(1, [&](TaskScheduler &, uint32_t) { ++stranger; });
@@ -321,8 +319,7 @@ TEST_CASE("Meanwhile: the only worker begins no task of lower priority", "[meanw
                 auto pinned = [&](TaskScheduler *) { ran[2].fetch_add(1); };
                 const auto submit = [&] {
                     const uint32_t worker = by == By::Task ? scheduler.CurrentWorker() : 0;
-                    scheduler.AddTask(MakeTask(pinned), &rest,
-                                      {Priority::Low, StackClass::Small, worker, nullptr});
+                    scheduler.AddTask(MakeTask(pinned), &rest, {Priority::Low, worker, nullptr});
                     scheduler.AddTask(MakeTask(low), &rest, test::kLow);
                     if (lowest == Priority::Normal) scheduler.AddTask(MakeTask(normal), &rest);
                     scheduler.AddTask(MakeTask(high), &rest, test::kHigh);

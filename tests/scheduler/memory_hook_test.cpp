@@ -132,20 +132,19 @@ Task Raises(uint32_t &count) {
 
 // Makes every call that submits or changes counters. Each must be reported once. Returns the number
 // of wrong results.
-constexpr uint32_t kWaysToSubmit = 10;
+constexpr uint32_t kWaysToSubmit = 9;
 uint32_t SubmitInEveryWay(TaskScheduler &scheduler, Counter &one, uint32_t &ran) {
     const Task task = Raises(ran), tasks[3] = {task, task, task};
     uint32_t wrong = 0;
     scheduler.AddTask(task, &one);
     scheduler.AddTask(task);
-    scheduler.AddTask(task, &one, test::kLarge);
     scheduler.AddTasks(3, tasks, &one);
     wrong += scheduler.IncrementCounter(&one);
     scheduler.DecrementCounter(&one);
     wrong += AddTaskAfter(scheduler, &one, 1, task, &one);
     wrong += AddTaskAt(scheduler, Now(), task, &one);
     scheduler.SetActiveWorkers(1);
-    scheduler.SetLowGroups(1);
+    scheduler.SetRunsLow(0, true);
     return wrong;
 }
 
@@ -326,7 +325,7 @@ TEST_CASE("report InHook: each of the four memory hooks, before and after the ru
           "[hooks][memory_hook]") {
     for (const test::Life life : {test::Life::Run, test::Life::Start}) {
         for (const uint32_t function : {kAllocate, kRelease, kReserveStacks, kReleaseStacks}) {
-            SchedulerOptions options = test::Options(2, 8, 2);
+            SchedulerOptions options = test::Options(2, 10);
             MeddlingHost host(options);
             test::Runner runner(options);
             uint32_t wrong = 0, ran = 0;
@@ -426,7 +425,7 @@ TEST_CASE("memory hooks: queries give the same answers as in the task", "[hooks]
             scheduler.WaitForCounter(&counter);
         };
         if (isTask) {
-            TaskOptions here{Priority::Normal, StackClass::Large, 0, "main"};
+            TaskOptions here{Priority::Normal, 0, "main"};
             runner.scheduler.Run(
                 [](TaskScheduler *scheduler, void *arg) {
                     (*static_cast<decltype(submit) *>(arg))(*scheduler);

@@ -27,9 +27,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-SchedulerOptions OrderOptions(uint32_t smallFibers = 16) {
-    return test::Options(0, smallFibers, 2);
-}
+SchedulerOptions OrderOptions(uint32_t fibers = 18) { return test::Options(0, fibers); }
 
 // Passes the time, so that a run which depends on the clock differs.
 void Spin(std::chrono::microseconds time) {
@@ -62,8 +60,8 @@ public:
         scheduler.AddTasks(20, batch.Tasks(), &all);
         scheduler.AddTasks(3, inner.Tasks(), &all, test::kHigh);
         scheduler.AddTasks(3, inner.Tasks(), &all, test::kLow);
-        scheduler.AddTasks(3, inner.Tasks(), &all, test::kLarge);
-        scheduler.AddTasks(3, inner.Tasks(), &pinned, {Priority::Normal, StackClass::Small, 0});
+        scheduler.AddTasks(3, inner.Tasks(), &all);
+        scheduler.AddTasks(3, inner.Tasks(), &pinned, {Priority::Normal, 0});
         auto set = [&](TaskScheduler *) { event.Set(); };
         AddTask(
             scheduler, [&] { Note('c', 0); }, &all);
@@ -204,8 +202,7 @@ TEST_CASE("order: pinned tasks keep their order, and others go between", "[order
             3, [&](TaskScheduler &, uint32_t i) { begun += static_cast<char>('0' + i); });
         const auto test = [&](TaskScheduler &scheduler) {
             Counter counter;
-            scheduler.AddTasks(3, pinned.Tasks(), &counter,
-                               {Priority::Normal, StackClass::Small, 0});
+            scheduler.AddTasks(3, pinned.Tasks(), &counter, {Priority::Normal, 0});
             AddTask(
                 scheduler, [&] { begun += 'x'; }, &counter);
             scheduler.WaitForCounter(&counter);
@@ -482,7 +479,7 @@ TEST_CASE("report BadOption: an order needs 0 workers", "[order]") {
     CHECK(TaskScheduler(options).Run([](TaskScheduler *, void *) {}) == Status::BadOption);
     CHECK(log.CountOf(ReportCode::BadOption) == 2);
     CHECK(test::Names(log.First(ReportCode::BadOption).what, "SchedulerOptions::order is 5"));
-    options.smallStackBytes = 1;
+    options.stackBytes = 1;
     const ExploredOrders explored = ExploreOrders(
         10, [](TaskScheduler &) { return true; }, options);
     CHECK(explored.status == Status::BadOption);
@@ -545,8 +542,7 @@ TEST_CASE("order: pumped tasks and waits with Nothing", "[order]") {
                 if (i == 2) running.Yield();
                 ++ran;
             });
-            scheduler.AddTasks(5, batch.Tasks(), &counter,
-                               {Priority::Normal, StackClass::Small, 0});
+            scheduler.AddTasks(5, batch.Tasks(), &counter, {Priority::Normal, 0});
             scheduler.RunPinnedTasks();
             isRight = ran <= 5;
             scheduler.WaitForCounter(&counter);

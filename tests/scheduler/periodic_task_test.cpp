@@ -165,7 +165,7 @@ TEST_CASE("PeriodicTask: Start reports what AddTaskAt would, and then nothing is
     TaskOptions priority, worker, group;
     priority.priority = Priority(7);
     worker.worker = 99;
-    group.groups = 4;
+    group.group = 4;
     bool first = true, started[5] = {}, never = true;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         PeriodicTask null(scheduler, milliseconds(1), {nullptr, nullptr});

@@ -15,16 +15,13 @@ using namespace weft;
 
 namespace {
 
-TaskOptions PinnedTo(uint32_t worker, StackClass stack = StackClass::Small) {
-    return {Priority::Normal, stack, worker, "pinned"};
-}
+TaskOptions PinnedTo(uint32_t worker) { return {Priority::Normal, worker, "pinned"}; }
 
 // Runs `body` as the main task, pinned to the calling thread.
 Status RunPinnedMain(test::Runner &runner, std::function<void(TaskScheduler &)> body) {
     auto main = [&](TaskScheduler *running) { body(*running); };
     const Task task = MakeTask(main);
-    return runner.scheduler.Run(task.function, task.arg,
-                                {Priority::Normal, StackClass::Large, 0, "main"});
+    return runner.scheduler.Run(task.function, task.arg, {Priority::Normal, 0, "main"});
 }
 
 }  // namespace
@@ -67,7 +64,7 @@ TEST_CASE("pinned: a task stays on its worker, across waits, yields and submissi
                       Counter counter;
                       for (uint32_t i = 0; i < batch.Count(); ++i) {
                           // Each task that waits has a fiber, and one fiber is left.
-                          scheduler.WaitForCounter(&counter, point.smallFibers - 2);
+                          scheduler.WaitForCounter(&counter, point.fibers - 2);
                           scheduler.AddTask(batch[i], &counter, PinnedTo(i % point.workers));
                       }
                       scheduler.WaitForCounter(&counter);
@@ -109,7 +106,7 @@ TEST_CASE("pinned: submitted by tasks, in batches of any size", "[pinned][grid]"
 TEST_CASE("pinned: each worker is woken for its task, after short and long sleeps", "[pinned]") {
     for (IdlePolicy idle : {IdlePolicy::Sleep, IdlePolicy::Balanced, IdlePolicy::Spin}) {
         for (uint32_t workers : {1u, 2u, 8u}) {
-            test::Runner runner(test::Options(workers, 128, 32, idle));
+            test::Runner runner(test::Options(workers, 160, idle));
             std::atomic<uint32_t> wrong{0}, ran{0};
             REQUIRE(runner.scheduler.Start() == Status::Ok);
             for (uint32_t i = 0; i < 64; ++i) {
@@ -200,39 +197,37 @@ TEST_CASE("RunPinnedTasks: worker 0 runs tasks that others post to it", "[pinned
 
 TEST_CASE("RunPinnedTasks: counts what it runs and respects its maximum", "[pinned]") {
     for (bool attached : {false, true}) {
-        for (StackClass stack : {StackClass::Small, StackClass::Large}) {
-            test::Runner runner(test::Options(1));
-            const uint32_t index = attached ? 1 : 0;
-            uint32_t ran = 0;
-            std::vector<uint32_t> answers, order;
-            test::Batch batch(70, [&](TaskScheduler &, uint32_t i) {
-                ++ran;
-                order.push_back(i);
-            });
-            const auto pump = [&](TaskScheduler &scheduler) {
-                answers.push_back(scheduler.RunPinnedTasks());  // nothing is pinned yet
-                scheduler.AddTasks(70, batch.Tasks(), nullptr, PinnedTo(index, stack));
-                for (uint32_t max : {0u, 1u, 3u, 30u, 100u, 100u}) {
-                    const uint32_t before = ran;
-                    answers.push_back(scheduler.RunPinnedTasks(max));
-                    if (ran != before + answers.back()) answers.push_back(9999);
-                }
-            };
-            if (attached) {
-                REQUIRE(runner.scheduler.Start() == Status::Ok);
-                REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
-                pump(runner.scheduler);
-                runner.scheduler.DetachThread();
-                runner.scheduler.Stop();
-            } else {
-                CHECK(RunPinnedMain(runner, pump) == Status::Ok);
+        test::Runner runner(test::Options(1));
+        const uint32_t index = attached ? 1 : 0;
+        uint32_t ran = 0;
+        std::vector<uint32_t> answers, order;
+        test::Batch batch(70, [&](TaskScheduler &, uint32_t i) {
+            ++ran;
+            order.push_back(i);
+        });
+        const auto pump = [&](TaskScheduler &scheduler) {
+            answers.push_back(scheduler.RunPinnedTasks());  // nothing is pinned yet
+            scheduler.AddTasks(70, batch.Tasks(), nullptr, PinnedTo(index));
+            for (uint32_t max : {0u, 1u, 3u, 30u, 100u, 100u}) {
+                const uint32_t before = ran;
+                answers.push_back(scheduler.RunPinnedTasks(max));
+                if (ran != before + answers.back()) answers.push_back(9999);
             }
-            CHECK(answers == std::vector<uint32_t>{0, 0, 1, 3, 30, 36, 0});
-            uint32_t outOfOrder = 0;
-            for (uint32_t i = 0; i < order.size(); ++i) outOfOrder += order[i] != i;
-            CHECK(outOfOrder == 0);  // oldest first
-            CHECK(runner.log.Text() == "");
+        };
+        if (attached) {
+            REQUIRE(runner.scheduler.Start() == Status::Ok);
+            REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
+            pump(runner.scheduler);
+            runner.scheduler.DetachThread();
+            runner.scheduler.Stop();
+        } else {
+            CHECK(RunPinnedMain(runner, pump) == Status::Ok);
         }
+        CHECK(answers == std::vector<uint32_t>{0, 0, 1, 3, 30, 36, 0});
+        uint32_t outOfOrder = 0;
+        for (uint32_t i = 0; i < order.size(); ++i) outOfOrder += order[i] != i;
+        CHECK(outOfOrder == 0);  // oldest first
+        CHECK(runner.log.Text() == "");
     }
 }
 
@@ -386,9 +381,9 @@ TEST_CASE(
 
 TEST_CASE("pinned: a task that polls and yields does not keep a pinned fiber from continuing",
           "[pinned]") {
-    for (uint32_t smallFibers : {2u, 16u}) {
-        INFO(smallFibers << " small fibers");
-        test::Runner runner(test::Options(1, smallFibers));
+    for (uint32_t fibers : {3u, 48u}) {
+        INFO(fibers << " fibers");
+        test::Runner runner(test::Options(1, fibers));
         bool done = false;
         uint32_t turns = 0;
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -457,11 +452,11 @@ TEST_CASE("RunPinnedTasks: a pinned task that yields lets the caller continue",
 
 namespace {
 
-// Tasks that wait for `gate` hold all small fibers. Then an attached thread pumps. So `body`
+// Tasks that wait for `gate` hold all fibers. Then an attached thread pumps. So `body`
 // runs on the attached thread's own stack.
 void RunInPlace(Counter &gate, test::Runner &runner, std::function<void(TaskScheduler &)> body) {
     TaskScheduler &scheduler = runner.scheduler;
-    const uint32_t fibers = test::FibersForSmall(test::Options(1, 1, 1));
+    const uint32_t fibers = test::FibersOf(test::Options(1, 2));
     Counter held(fibers), done(1);
     test::Batch holder(fibers, [&](TaskScheduler &running, uint32_t) {
         running.DecrementCounter(&held);
@@ -489,7 +484,7 @@ void RunInPlace(Counter &gate, test::Runner &runner, std::function<void(TaskSche
 
 TEST_CASE("RunPinnedTasks: a task on the caller's own stack does not wait for itself in WaitIdle",
           "[pinned]") {
-    test::Runner runner(test::Options(1, 1, 1));
+    test::Runner runner(test::Options(1, 2));
     Counter gate(1);
     RunInPlace(gate, runner, [&](TaskScheduler &running) {
         running.DecrementCounter(&gate);
@@ -499,7 +494,7 @@ TEST_CASE("RunPinnedTasks: a task on the caller's own stack does not wait for it
 }
 
 TEST_CASE("report WrongThread: DetachThread by a task on the caller's own stack", "[pinned]") {
-    test::Runner runner(test::Options(1, 1, 1));
+    test::Runner runner(test::Options(1, 2));
     Counter gate(1);
     RunInPlace(gate, runner, [&](TaskScheduler &running) {
         running.DetachThread();

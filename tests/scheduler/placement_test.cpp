@@ -189,7 +189,7 @@ TEST_CASE("placement: Explicit takes one mask for each worker, with any number o
 TEST_CASE("placement: Start copies the masks", "[placement]") {
     for (int round = 0; round < 100; ++round) {
         std::vector<uint64_t> masks(8 * 16, ~uint64_t{0});
-        SchedulerOptions options = test::Options(8, 8, 1);
+        SchedulerOptions options = test::Options(8, 9);
         options.affinity = {Affinity::Kind::Explicit, 16, masks.data()};
         test::Runner runner(options);
         REQUIRE(runner.scheduler.Start() == Status::Ok);

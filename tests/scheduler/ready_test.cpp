@@ -78,7 +78,7 @@ TEST_CASE("ready: a fiber made ready by a running task is resumed by another wor
 TEST_CASE("ready: a fiber made ready by an inline task is resumed by another worker", "[ready]") {
     for (IdlePolicy idle : {IdlePolicy::Sleep, IdlePolicy::Balanced}) {
         uint32_t rounds = 0;
-        test::Runner runner(test::Options(2, 128, 32, idle));
+        test::Runner runner(test::Options(2, 160, idle));
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             for (; rounds < 5; ++rounds) {
                 Counter counter(1), all;
@@ -96,7 +96,7 @@ TEST_CASE("ready: a fiber made ready by an inline task is resumed by another wor
                     test::Linger(5000);
                     inner.DecrementCounter(&counter);
                 });
-                scheduler.AddTask(last[0], &counter, test::kLarge);
+                scheduler.AddTask(last[0], &counter);
                 scheduler.WaitForCounter(&counter);
                 if (!test::SpinUntil([&] { return resumed.load(); })) return;
                 scheduler.WaitForCounter(&all);
@@ -138,7 +138,7 @@ TEST_CASE("an external thread's decrements resume fibers", "[ready][grid]") {
 TEST_CASE("Run may return while the external decrement that ended it is still inside its call",
           "[ready]") {
     for (int round = 0; round < 200; ++round) {
-        test::Runner runner(test::Options(2, 8, 2, IdlePolicy::Sleep));
+        test::Runner runner(test::Options(2, 10, IdlePolicy::Sleep));
         Counter gate(1), own;
         std::atomic<bool> running{false}, returned{false};
         std::thread external([&] {

@@ -35,8 +35,7 @@ TEST_CASE("reports: without onReport, a line on stderr has task, text and hint",
         TaskScheduler scheduler(options);
         auto main = [](TaskScheduler *running) { running->WaitForCounter(nullptr); };
         const Task task = MakeTask(main);
-        scheduler.Run(task.function, task.arg,
-                      {Priority::Normal, StackClass::Large, kAnyWorker, "the main task"});
+        scheduler.Run(task.function, task.arg, {Priority::Normal, kAnyWorker, "the main task"});
     });
     CHECK(!result.Died());
     CHECK(result.output ==
@@ -249,8 +248,7 @@ TEST_CASE("reports: each code has the name of its enumerator", "[reporting]") {
         WEFT_NAMED(WrongScheduler),
         WEFT_NAMED(TaskThrew),
         WEFT_NAMED(FloatingPointState),
-        WEFT_NAMED(OutOfSmallFibers),
-        WEFT_NAMED(OutOfLargeFibers),
+        WEFT_NAMED(OutOfFibers),
         WEFT_NAMED(Stalled),
         WEFT_NAMED(OutOfMemory),
         WEFT_NAMED(MemoryInUse),
@@ -263,6 +261,7 @@ TEST_CASE("reports: each code has the name of its enumerator", "[reporting]") {
 #undef WEFT_NAMED
     uint16_t next = 0;
     for (const auto &[code, name] : names) {
+        if (next == 20) ++next;  // a code that weft 0.7 does not have any more
         CHECK(static_cast<uint16_t>(code) == next++);  // the table is complete
         CHECK(NameOf(code) == name);
     }

@@ -17,7 +17,7 @@ using namespace weft;
 TEST_CASE("no workers: everything runs on the attached thread", "[attach][single]") {
     for (uint32_t fibers : {1u, 2u, 3u, 128u}) {
         for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Spin, IdlePolicy::Sleep}) {
-            test::Runner runner(test::Options(0, fibers, 1, idle));
+            test::Runner runner(test::Options(0, fibers + 1, idle));
             TaskScheduler &scheduler = runner.scheduler;
             const std::thread::id self = std::this_thread::get_id();
             std::atomic<uint32_t> wrong{0}, ran{0};
@@ -37,12 +37,10 @@ TEST_CASE("no workers: everything runs on the attached thread", "[attach][single
             scheduler.WaitForCounter(&counter);
             CHECK(ran.load() == 150);
             scheduler.AddTasksAndWait(50, batch.Tasks());
-            scheduler.AddTasks(50, batch.Tasks(), nullptr,
-                               {Priority::Low, StackClass::Large, 0, "pinned"});
+            scheduler.AddTasks(50, batch.Tasks(), nullptr, {Priority::Low, 0, "pinned"});
             scheduler.WaitIdle();
             CHECK(ran.load() == 450);
-            scheduler.AddTasks(50, batch.Tasks(), nullptr,
-                               {Priority::Low, StackClass::Small, 0, "pinned"});
+            scheduler.AddTasks(50, batch.Tasks(), nullptr, {Priority::Low, 0, "pinned"});
             scheduler.DetachThread();
             CHECK(ran.load() == 600);
             scheduler.Stop();
@@ -74,7 +72,7 @@ TEST_CASE("no workers: the order is the same in every run", "[attach][single][on
     for (uint32_t fibers : {2u, 3u, 128u}) {
         std::vector<std::vector<uint32_t>> orders;
         for (int run = 0; run < 10; ++run) {
-            test::Runner runner(test::Options(0, fibers, 2));
+            test::Runner runner(test::Options(0, fibers + 2));
             std::vector<uint32_t> order;
             Counter all;
             test::Batch leaves(40, [&](TaskScheduler &, uint32_t i) {
@@ -107,7 +105,7 @@ TEST_CASE("no workers: the order is the same in every run", "[attach][single][on
 
 TEST_CASE("no workers: external threads wait while an attached one pumps", "[attach][single]") {
     for (uint32_t fibers : {1u, 2u, 128u}) {
-        test::Runner runner(test::Options(0, fibers, 1));
+        test::Runner runner(test::Options(0, fibers + 1));
         TaskScheduler &scheduler = runner.scheduler;
         REQUIRE(scheduler.Start() == Status::Ok);
         REQUIRE(scheduler.AttachThread() == Status::Ok);
@@ -121,7 +119,7 @@ TEST_CASE("no workers: external threads wait while an attached one pumps", "[att
                 } else {
                     scheduler.AddTasksAndWait(
                         marks.Count(), marks.Tasks(),
-                        {Priority::Normal, StackClass::Small, self == 1 ? 0 : kAnyWorker, "mark"});
+                        {Priority::Normal, self == 1 ? 0 : kAnyWorker, "mark"});
                 }
                 wrong.fetch_add(marks.Wrong());
             }
@@ -183,7 +181,7 @@ TEST_CASE("no workers: Stop runs pending tasks, also those of waiting threads",
     for (uint32_t fibers : {1u, 2u, 128u}) {
         for (bool waiter : {false, true}) {
             INFO(fibers << " fibers" << (waiter ? ", a thread waits" : ""));
-            test::Runner runner(test::Options(0, fibers, 1));
+            test::Runner runner(test::Options(0, fibers + 1));
             test::Marks marks(100), late(100);
             test::Batch parent(100, [&](TaskScheduler &scheduler, uint32_t i) {
                 scheduler.Yield();

@@ -73,7 +73,7 @@ TEST_CASE("report Stalled: with workers that never sleep, and with blocked threa
     for (const IdlePolicy idle : {IdlePolicy::Spin, IdlePolicy::Balanced, IdlePolicy::Sleep}) {
         for (const uint32_t workers : {1u, 3u}) {
             INFO(workers << " workers, policy " << static_cast<int>(idle));
-            test::Runner runner(test::Options(workers, 16, 2, idle));
+            test::Runner runner(test::Options(workers, 18, idle));
             Counter never(1);
             std::thread rescuer([&] {
                 test::SpinUntil([&] { return runner.log.CountOf(ReportCode::Stalled) != 0; });
@@ -117,7 +117,7 @@ TEST_CASE("report Stalled: after the last external work has ended, without a wak
 
 TEST_CASE("report Stalled: a thread outside submits a deferred task while all workers sleep",
           "[stall][deferred]") {
-    test::Runner runner(test::Options(1, 16, 2, IdlePolicy::Sleep));
+    test::Runner runner(test::Options(1, 18, IdlePolicy::Sleep));
     REQUIRE(runner.scheduler.Start() == Status::Ok);
     test::Marks marks(2);
     Counter never(1), done;
@@ -133,13 +133,13 @@ TEST_CASE("report Stalled: a thread outside submits a deferred task while all wo
     CHECK(runner.log.Count() == 1);
 }
 
-TEST_CASE("report OutOfSmallFibers: all fibers wait, and the run continues", "[stall][grid]") {
+TEST_CASE("report OutOfFibers: all fibers wait, and the run continues", "[stall][grid]") {
     for (const bool hasDeadline : {false, true}) {
         for (const uint32_t workers : {1u, 2u, 8u}) {
             for (const IdlePolicy idle :
                  {IdlePolicy::Balanced, IdlePolicy::Spin, IdlePolicy::Sleep}) {
                 INFO(workers << " workers, policy " << static_cast<int>(idle));
-                test::Runner runner(test::Options(workers, 2, 2, idle));
+                test::Runner runner(test::Options(workers, 4, idle));
                 std::atomic<uint32_t> finished{0};
                 Counter gate(1);
                 bool isReported = false;
@@ -149,7 +149,7 @@ TEST_CASE("report OutOfSmallFibers: all fibers wait, and the run continues", "[s
                 });
                 std::thread external([&] {
                     isReported = test::SpinUntil(
-                        [&] { return runner.log.CountOf(ReportCode::OutOfSmallFibers) != 0; });
+                        [&] { return runner.log.CountOf(ReportCode::OutOfFibers) != 0; });
                     runner.scheduler.DecrementCounter(&gate);
                 });
                 CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -161,17 +161,17 @@ TEST_CASE("report OutOfSmallFibers: all fibers wait, and the run continues", "[s
                 CHECK(isReported);
                 CHECK(finished.load() == 50);
                 CHECK(runner.log.Count() == 1);
-                const test::LoggedReport report = runner.log.First(ReportCode::OutOfSmallFibers);
+                const test::LoggedReport report = runner.log.First(ReportCode::OutOfFibers);
                 CHECK(test::Names(report.what, " fibers wait"));
-                CHECK(test::Names(report.hint, "SchedulerOptions::smallFibers"));
+                CHECK(test::Names(report.hint, "SchedulerOptions::fibers"));
                 CHECK(!report.fatal);
             }
         }
     }
 }
 
-TEST_CASE("report OutOfSmallFibers: not while outside work is declared", "[stall]") {
-    test::Runner runner(test::Options(1, 2, 2));
+TEST_CASE("report OutOfFibers: not while outside work is declared", "[stall]") {
+    test::Runner runner(test::Options(1, 4));
     Counter gate(1);
     std::thread external([&] {
         std::this_thread::sleep_for(

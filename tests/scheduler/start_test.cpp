@@ -43,9 +43,9 @@ TEST_CASE("Start: by default the number of fibers grows with the number of worke
         options.workers = workers;
         TaskScheduler scheduler(options);
         REQUIRE(scheduler.Start() == Status::Ok);
-        const uint32_t tasks = workers == 2 ? 128 + 32 : 18 * workers;
+        const uint32_t tasks = workers == 2 ? 160 : 18 * workers;
         // each worker and attached thread may look for work on one
-        CHECK(GetStatistics(scheduler).largeFibers == tasks + workers + options.maxAttached);
+        CHECK(GetStatistics(scheduler).fibers == tasks + workers + options.maxAttached);
         scheduler.Stop();
     }
 }
@@ -92,7 +92,7 @@ TEST_CASE("Start twice, Run while started, Start while Run runs: AlreadyRunning"
 }
 
 TEST_CASE("Start of several threads at once succeeds for one", "[start]") {
-    test::Runner runner(test::Options(2, 8, 1));
+    test::Runner runner(test::Options(2, 9));
     for (int round = 0; round < 50; ++round) {
         std::atomic<uint32_t> ok{0}, already{0};
         test::Threads threads(3, [&](uint32_t) {
@@ -176,7 +176,7 @@ TEST_CASE("the destructor of a started scheduler stops it, and runs its tasks fi
             const int64_t before = test::OutstandingAllocations();
             test::Marks marks(size);
             {
-                SchedulerOptions options = test::Options(workers, 16, 2);
+                SchedulerOptions options = test::Options(workers, 18);
                 log.AttachTo(options);
                 const auto scheduler = std::make_unique<TaskScheduler>(options);
                 REQUIRE(scheduler->Start() == Status::Ok);
@@ -222,7 +222,7 @@ TEST_CASE("Stop waits for threads that wait in a call", "[start]") {
     for (uint32_t workers : {1u, 2u, 8u}) {
         for (int round = 0; round < 20; ++round) {
             test::Runner runner(test::Options(
-                workers, 16, 2, round % 2 == 0 ? IdlePolicy::Sleep : IdlePolicy::Balanced));
+                workers, 18, round % 2 == 0 ? IdlePolicy::Sleep : IdlePolicy::Balanced));
             Counter gate(1);
             std::atomic<uint32_t> inside{0}, back{0};
             std::atomic<bool> stopped{false}, stoppedEarly{false};
@@ -257,7 +257,7 @@ TEST_CASE("Stop waits until attached threads have detached", "[start]") {
     for (uint32_t workers : {0u, 1u, 3u}) {
         for (int round = 0; round < 20; ++round) {
             INFO(workers << " workers");
-            test::Runner runner(test::Options(workers, 16, 2));
+            test::Runner runner(test::Options(workers, 18));
             std::atomic<bool> attached{false}, mayDetach{false}, stopped{false};
             std::atomic<uint32_t> wrong{0};
             REQUIRE(runner.scheduler.Start() == Status::Ok);
@@ -289,7 +289,7 @@ TEST_CASE("Stop waits until attached threads have detached", "[start]") {
 TEST_CASE("submissions that race with Stop are drained or refused", "[start]") {
     for (uint32_t round = 0; round < 60; ++round) {
         test::Runner runner(test::Options(
-            1 + round % 3, 8, 1, round % 2 == 0 ? IdlePolicy::Sleep : IdlePolicy::Balanced));
+            1 + round % 3, 9, round % 2 == 0 ? IdlePolicy::Sleep : IdlePolicy::Balanced));
         std::atomic<uint32_t> ran{0}, calls{0};
         test::Batch batch(1, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
         REQUIRE(runner.scheduler.Start() == Status::Ok);
@@ -376,7 +376,7 @@ TEST_CASE("fault: Start fails half-way. Each allocation in turn fails, and nothi
           "[start]") {
     int64_t failures = 0;
     for (; failures < 1000; ++failures) {
-        test::Runner runner(test::Options(2, 4, 2));
+        test::Runner runner(test::Options(2, 6));
         const int64_t before = test::OutstandingAllocations();
         const test::FailingAllocation failing(failures, 1);
         const Status status = runner.scheduler.Start();

@@ -132,7 +132,7 @@ TEST_CASE("fault: queue full. Deques and slabs grow under 100,000 outstanding ta
         INFO(workers << " workers");
         Flags runs(50000);
         test::Batch batch(50000, [&](TaskScheduler &, uint32_t i) { runs[i].fetch_add(1); });
-        test::Runner runner(test::Options(workers, 8, 2));
+        test::Runner runner(test::Options(workers, 10));
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             Counter counter;
             scheduler.AddTasks(batch.Count(), batch.Tasks(), &counter);

@@ -18,8 +18,7 @@ TEST_CASE("identity: Current, CurrentWorker and CurrentFiber", "[task_scheduler]
         INFO(test::Describe(point));
         test::Runner runner(point);
         // some schedulers have a fiber more for each worker and attached thread
-        const uint32_t most =
-            point.smallFibers + point.largeFibers + point.workers + SchedulerOptions().maxAttached;
+        const uint32_t most = point.fibers + point.workers + SchedulerOptions().maxAttached;
         std::atomic<uint32_t> wrong{0};
         test::Batch nothing(2, [](TaskScheduler &, uint32_t) {});
         test::Batch batch(50, [&](TaskScheduler &scheduler, uint32_t) {
@@ -257,7 +256,7 @@ TEST_CASE(
 
 TEST_CASE("fault: counter used with two schedulers is reported by each call, and has no effect",
           "[task_scheduler]") {
-    test::Runner outer(test::Options(1, 8, 2)), inner(test::Options(1, 8, 2));
+    test::Runner outer(test::Options(1, 10)), inner(test::Options(1, 10));
     Counter counter;
     uint32_t value = 0;
     std::atomic<uint32_t> ran{0};
@@ -377,8 +376,8 @@ TEST_CASE("fault: signals on fiber stacks", "[task_scheduler]") {
 
 TEST_CASE("fault: two schedulers live at once in two threads", "[task_scheduler]") {
     std::atomic<uint32_t> ran[2]{}, wrong{0}, good{0};
-    test::Runner runners[2] = {test::Runner(test::Options(3, 40, 4)),
-                               test::Runner(test::Options(2, 3, 2))};
+    test::Runner runners[2] = {test::Runner(test::Options(3, 44)),
+                               test::Runner(test::Options(2, 5))};
     const auto use = [&](int which) {
         test::Batch leaf(5, [&](TaskScheduler &scheduler, uint32_t) {
             if (TaskScheduler::Current() != &runners[which].scheduler ||

@@ -255,7 +255,7 @@ TEST_CASE("deadlines do not wait for a thread that stays inside a call", "[time]
         std::atomic<std::thread::id> who{};
         std::atomic<bool> inside{false}, due{false}, inTime{false};
     } stay;
-    SchedulerOptions options = test::Options(1, 128, 32, IdlePolicy::Sleep);
+    SchedulerOptions options = test::Options(1, 160, IdlePolicy::Sleep);
     options.memory.user = &stay;
     options.memory.allocate = [](size_t bytes, size_t alignment, void *user) {
         Stay &here = *static_cast<Stay *>(user);

@@ -94,7 +94,7 @@ void CheckReady(const std::vector<test::LoggedEvent> &events, uint32_t atLeast) 
 TEST_CASE("trace: each task that begins has the number of its submission", "[trace]") {
     const uint32_t workers = GENERATE(1u, 2u, 4u);
     test::TraceLog trace;
-    SchedulerOptions options = test::Options(workers, 32, 4);
+    SchedulerOptions options = test::Options(workers, 36);
     trace.AttachTo(options);
     test::Runner runner(options);
     TaskScheduler &scheduler = runner.scheduler;
@@ -109,7 +109,7 @@ TEST_CASE("trace: each task that begins has the number of its submission", "[tra
     scheduler.AddTasks(3000, many.Tasks(), &counter);
     scheduler.AddTasks(16, few.Tasks(), &counter, test::kHigh);
     for (uint32_t i = 0; i < 200; ++i) scheduler.AddTask(single.Tasks()[i], &counter);
-    scheduler.AddTasksAndWait(100, fused.Tasks(), test::kLarge);
+    scheduler.AddTasksAndWait(100, fused.Tasks());
     TaskOptions here;
     here.worker = workers - 1;
     scheduler.AddTasks(50, pinned.Tasks(), &counter, here);
@@ -140,7 +140,7 @@ TEST_CASE("trace: each task that begins has the number of its submission", "[tra
 TEST_CASE("trace: tasks put back into queues keep their numbers", "[trace]") {
     // Each task of the batch waits. So the worker gives the rest of its claim back each time.
     test::TraceLog trace;
-    SchedulerOptions options = test::Options(2, 64, 2);
+    SchedulerOptions options = test::Options(2, 66);
     trace.AttachTo(options);
     test::Runner runner(options);
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -195,7 +195,7 @@ TEST_CASE("trace: deferred tasks are submitted when their condition holds", "[tr
 
 TEST_CASE("trace: Ready names the waiter and comes before Resume", "[trace]") {
     test::TraceLog trace;
-    SchedulerOptions options = test::Options(2, 16, 2);
+    SchedulerOptions options = test::Options(2, 18);
     trace.AttachTo(options, kAllKinds);
     test::Runner runner(options);
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -213,11 +213,10 @@ TEST_CASE("trace: Ready names the waiter and comes before Resume", "[trace]") {
 // newest one. So the worker has no fiber for a task, and hands one to the fiber that waits.
 TEST_CASE("trace: a fiber that is handed a task was made ready", "[trace]") {
     test::TraceLog trace;
-    SchedulerOptions options = test::Options(1, 1, 1);
+    SchedulerOptions options = test::Options(1, 2);
     trace.AttachTo(options, kAllKinds);
     test::Runner runner(options);
-    // with classes, the main task does not have a small fiber
-    const uint32_t held = std::max(test::FibersForSmall(options), 2u) - 2;
+    const uint32_t held = std::max(test::FibersOf(options), 2u) - 2;
     uint32_t onFiber = ~0u;
     test::Marks other(1);
     Counter gate(1), holders;
@@ -287,7 +286,7 @@ TEST_CASE("trace: waits that return at once, changes by hand, yields and marks",
 
 TEST_CASE("trace: external threads have events of their own", "[trace]") {
     test::TraceLog trace;
-    SchedulerOptions options = test::Options(1, 16, 2, IdlePolicy::Sleep);
+    SchedulerOptions options = test::Options(1, 18, IdlePolicy::Sleep);
     trace.AttachTo(options, kAllKinds);
     test::Runner runner(options);
     TaskScheduler &scheduler = runner.scheduler;

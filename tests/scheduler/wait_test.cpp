@@ -174,7 +174,7 @@ TEST_CASE("invariant 5: after a wait, all writes of the tasks are visible", "[wa
 
 TEST_CASE("fault: relaxed fast path. A wait that returns at once orders memory, too", "[wait]") {
     uint32_t wrong = 0;
-    test::Runner runner(test::Options(2, 128, 32, IdlePolicy::Spin));
+    test::Runner runner(test::Options(2, 160, IdlePolicy::Spin));
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         for (uint32_t round = 1; round <= 300; ++round) {
             uint32_t value = 0;
@@ -519,7 +519,7 @@ TEST_CASE("ResumeOn::SameWorker continues the fiber on its worker", "[wait][grid
 // The waiter may run the child inline. If the child then waits with ResumeOn::AnyWorker, the whole
 // stack may continue on another worker, with the outer wait on it.
 TEST_CASE("ResumeOn::SameWorker holds even if an inline task waits itself", "[wait]") {
-    test::Runner runner(test::Options(2, 128, 32, IdlePolicy::Spin));
+    test::Runner runner(test::Options(2, 160, IdlePolicy::Spin));
     std::atomic<uint32_t> moved{0};
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         for (int round = 0; round < 200; ++round) {

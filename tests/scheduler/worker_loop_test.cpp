@@ -17,8 +17,7 @@ using namespace weft;
 TEST_CASE("fault: fiber pool empty. Tasks run when the first waiters continue",
           "[worker_loop][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
-        if (point.smallFibers > 3 || (point.idle == IdlePolicy::Spin && point.workers > 2))
-            continue;
+        if (point.fibers > 3 || (point.idle == IdlePolicy::Spin && point.workers > 2)) continue;
         INFO(test::Describe(point));
         test::Runner runner(point);
         std::atomic<uint32_t> finished{0}, started{0};
@@ -30,9 +29,9 @@ TEST_CASE("fault: fiber pool empty. Tasks run when the first waiters continue",
             finished.fetch_add(1);
         });
         std::thread external([&] {
-            // Every small fiber waits. At least seventeen tasks have no fiber. A scheduler with
+            // Every fiber waits. At least seventeen tasks have no fiber. A scheduler with
             // one class of fibers has more of them.
-            blocked = test::SpinUntil([&] { return started.load() >= point.smallFibers; });
+            blocked = test::SpinUntil([&] { return started.load() >= point.fibers; });
             test::Linger(300);
             runner.scheduler.DecrementCounter(&gate);
         });
@@ -47,17 +46,17 @@ TEST_CASE("fault: fiber pool empty. Tasks run when the first waiters continue",
     }
 }
 
-// The loop on the only small fiber continues on a large fiber and frees the small one. The other
-// worker had no fiber and must be woken: the Large task does not end before a Small task has run.
+// A fiber becomes free. The other worker had none and must be woken: the Normal task does not end
+// before the Low task has run.
 TEST_CASE("worker loop: a freed fiber wakes a worker that sleeps because it had none",
           "[worker_loop]") {
     for (IdlePolicy idle : {IdlePolicy::Sleep, IdlePolicy::Balanced}) {
         for (int round = 0; round < 10; ++round) {
-            test::Runner runner(test::Options(2, 1, 2, idle));
+            test::Runner runner(test::Options(2, 3, idle));
             std::atomic<bool> started{false}, ran{false}, met{false};
             Counter gate(1);
-            test::Batch small(1, [&](TaskScheduler &, uint32_t) { ran.store(true); });
-            test::Batch large(1, [&](TaskScheduler &scheduler, uint32_t) {
+            test::Batch low(1, [&](TaskScheduler &, uint32_t) { ran.store(true); });
+            test::Batch normal(1, [&](TaskScheduler &scheduler, uint32_t) {
                 met.store(test::SpinUntil([&] { return ran.load(); }));
                 scheduler.DecrementCounter(&gate);
             });
@@ -65,8 +64,8 @@ TEST_CASE("worker loop: a freed fiber wakes a worker that sleeps because it had 
                 started.store(true);
                 // Most likely the main task waits now, and its worker sleeps without a fiber.
                 test::Linger(2000);
-                scheduler.AddTask(small[0], nullptr, test::kLow);
-                scheduler.AddTask(large[0], nullptr, test::kLarge);
+                scheduler.AddTask(low[0], nullptr, test::kLow);
+                scheduler.AddTask(normal[0], nullptr);
             });
             CHECK(runner.Run([&](TaskScheduler &scheduler) {
                 scheduler.AddTask(first[0]);
@@ -81,10 +80,10 @@ TEST_CASE("worker loop: a freed fiber wakes a worker that sleeps because it had 
 // Each of three links submits leaves and then the next link. So the newest task is not one that the
 // link waits for, and soon all fibers wait. Then the waiting tasks get their leaves one by one.
 // Meanwhile the Low task stays in its lane.
-TEST_CASE("report OutOfSmallFibers: not while waiting tasks run others inline",
+TEST_CASE("report OutOfFibers: not while waiting tasks run others inline",
           "[worker_loop][one_worker]") {
     constexpr uint32_t kLeaves = 5000;
-    SchedulerOptions options = test::Options(0, 3, 2, IdlePolicy::Sleep);
+    SchedulerOptions options = test::Options(0, 5, IdlePolicy::Sleep);
     options.stallMilliseconds = 1;
     test::Runner runner(options);
     TaskScheduler &scheduler = runner.scheduler;
@@ -106,5 +105,5 @@ TEST_CASE("report OutOfSmallFibers: not while waiting tasks run others inline",
     CHECK(ran == 3 * kLeaves + 1);
     scheduler.DetachThread();
     scheduler.Stop();
-    CHECK(runner.log.CountOf(ReportCode::OutOfSmallFibers) == 0);
+    CHECK(runner.log.CountOf(ReportCode::OutOfFibers) == 0);
 }

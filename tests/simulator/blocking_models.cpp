@@ -27,7 +27,7 @@ struct Gathering {
 };
 
 // There are enough fibers for all tasks to wait for calls at once, so any report is a failure.
-SchedulerOptions WaitingOptions(uint32_t workers) { return Options(workers, 8, 1); }
+SchedulerOptions WaitingOptions(uint32_t workers) { return Options(workers, 9); }
 
 // The idle time is so short that in some schedules a thread ends at any possible place.
 BlockingOptions CallOptions(uint32_t threads) {

@@ -47,7 +47,7 @@ void Coroutines() {
     constexpr uint32_t kCount = 3;
     Counters counters;
     Counter *counter = counters.New(2), *last = counters.New(1);
-    SchedulerOptions options = Options(1 + Random(2), 2 + Random(2), 1);
+    SchedulerOptions options = Options(1 + Random(2), 3 + Random(2));
     options.onReport =
         OnlyThese<ReportCode::Stalled>;  // all coroutines may wait for the external thread
     TaskScheduler scheduler(options);
@@ -87,7 +87,7 @@ Coroutine<> Home(TaskScheduler &scheduler, uint32_t worker, Counter &counter, ui
 void CoroutineDetach() {
     Counters counters;
     Counter *counter = counters.New(1);
-    SchedulerOptions options = Options(1, 3, 1);
+    SchedulerOptions options = Options(1, 4);
     options.onReport = OnlyThese<ReportCode::Stalled>;  // the coroutines may wait for a task that
                                                         // is not submitted yet
     TaskScheduler scheduler(options);

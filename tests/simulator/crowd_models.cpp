@@ -1,5 +1,5 @@
 // Models that combine many features at random, with two to eight workers: priorities, group limits,
-// pinned tasks, both stack classes, waits, yields and inactive workers.
+// pinned tasks, waits, yields and inactive workers.
 #include "simulator/model_support.h"
 #include "simulator/models.h"
 #include "support/low_groups.h"
@@ -36,7 +36,6 @@ void RunJob(TaskScheduler *scheduler, void *arg);
 TaskOptions AnyOptions(const Crowd &crowd) {
     TaskOptions options;
     options.priority = static_cast<Priority>(Random(3));
-    options.stack = Random(4) == 0 ? StackClass::Large : StackClass::Small;
     if (Random(crowd.pinnedOneIn) == 0) options.worker = Random(crowd.workers);
     return options;
 }
@@ -52,9 +51,7 @@ void SubmitSome(TaskScheduler *scheduler, Crowd &crowd) {
     Task tasks[3];
     Crowd::Job *jobs[3];
     for (uint32_t i = 0; i < count; ++i) {
-        // A Large task must not wait: there are not enough Large fibers for the tasks for which it
-        // could wait.
-        const bool mayWait = options.stack == StackClass::Small && crowd.waiters != 0;
+        const bool mayWait = crowd.waiters != 0 && Random(4) != 0;
         if (mayWait) --crowd.waiters;
         crowd.jobs.push_back(
             std::make_unique<Crowd::Job>(Crowd::Job{&crowd, options.worker, mayWait, false}));
@@ -95,23 +92,20 @@ void RunJob(TaskScheduler *scheduler, void *arg) {
     ++job->crowd->ran;
 }
 
-void CrowdOf(uint32_t smallFibers, uint32_t waiters, uint32_t pinnedOneIn = 4,
+void CrowdOf(uint32_t fibers, uint32_t waiters, uint32_t pinnedOneIn = 4,
              bool changesActive = false) {
     Crowd crowd;
     crowd.pinnedOneIn = pinnedOneIn;
     crowd.waiters = waiters;
     crowd.workers = 2 + Random(7);
-    SchedulerOptions options = Options(crowd.workers, smallFibers, 1 + Random(2));
+    SchedulerOptions options = Options(crowd.workers, fibers + 1 + Random(2));
     if (Random(2) != 0) test::LimitLow(options, 1);
-    RunMain(
-        options,
-        [&](TaskScheduler *scheduler) {
-            for (uint32_t i = 0; i < 3; ++i) {
-                if (changesActive) scheduler->SetActiveWorkers(1 + Random(crowd.workers));
-                SubmitSome(scheduler, crowd);
-            }
-        },
-        StackClass::Small);
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        for (uint32_t i = 0; i < 3; ++i) {
+            if (changesActive) scheduler->SetActiveWorkers(1 + Random(crowd.workers));
+            SubmitSome(scheduler, crowd);
+        }
+    });
     Check(crowd.ran == crowd.submitted, "a task was lost");
 }
 
@@ -121,7 +115,7 @@ void CrowdFromOutside() {
     Crowd crowd;
     crowd.waiters = 8;
     crowd.workers = 1 + Random(4);
-    SchedulerOptions options = Options(crowd.workers, 12, 1);
+    SchedulerOptions options = Options(crowd.workers, 13);
     // All fibers may wait while a thread of the host is about to submit more.
     options.onReport = OnlyThese<ReportCode::Stalled>;
     TaskScheduler scheduler(options);
@@ -154,8 +148,7 @@ void CrowdFromOutside() {
 
 std::vector<Model> CrowdModels() {
     return {
-        {"crowd", "two to eight workers: lanes, pins, classes, waits, yields",
-         [] { CrowdOf(24, 16); }, 4},
+        {"crowd", "two to eight workers: lanes, pins, waits, yields", [] { CrowdOf(24, 16); }, 4},
         {"crowd_starved", "the same with fewer fibers than workers", [] { CrowdOf(5, 3); }, 4},
         {"crowd_pinned", "most tasks pinned, few spare fibers",
          [] { CrowdOf(3 + Random(2), 1, 1 + Random(2)); }, 4},

@@ -20,7 +20,7 @@ namespace {
 void CancelWait() {
     Counters counters;
     Counter *counter = counters.New(1);
-    SchedulerOptions options = Options(1 + Random(3), 4 + Random(3), 1);
+    SchedulerOptions options = Options(1 + Random(3), 5 + Random(3));
     options.onReport = OnlyThese<ReportCode::Stalled>;  // all may wait for the thread
     TaskScheduler scheduler(options);
     auto *source = new CancelSource(scheduler);
@@ -76,7 +76,7 @@ void CancelWait() {
 // A sleep with a token must end when it is cancelled or when its deadline has passed, and not
 // earlier.
 void CancelSleep() {
-    RunMain(Options(1 + Random(2), 4, 2), [](TaskScheduler *scheduler) {
+    RunMain(Options(1 + Random(2), 6), [](TaskScheduler *scheduler) {
         using std::chrono::microseconds;
         CancelSource source(*scheduler);
         const Clock::time_point deadline = Now() + microseconds(Random(300));
@@ -97,35 +97,32 @@ void CancelSleep() {
 // twice, and none may still run after the loop has returned. Without a cancellation each index must
 // run.
 void CancelLoop() {
-    RunMain(
-        Options(1 + Random(3), 12, 1),
-        [](TaskScheduler *scheduler) {
-            CancelSource source(*scheduler);
-            auto cancel = [&](TaskScheduler *) { source.Cancel(); };
-            Counter counter;
-            if (Random(2) != 0) scheduler->AddTask(MakeTask(cancel), &counter);
-            LoopOptions options;
-            options.cancel = source.Token();
-            options.grain = Random(3);
-            uint32_t marks[12] = {}, inside = 0;
-            const uint32_t last = Random(14);
-            ParallelFor(
-                *scheduler, 0, 12u,
-                [&](uint32_t i) {
-                    ++inside;
-                    for (uint32_t pause = Random(4); pause != 0; --pause)
-                        weft::env::SchedulePoint(nullptr);
-                    Check(marks[i]++ == 0, "an index was run twice");
-                    if (i == last) source.Cancel();
-                    --inside;
-                },
-                options);
-            Check(inside == 0, "an index runs after the loop");
-            if (!source.IsCancelled())
-                for (uint32_t mark : marks) Check(mark == 1, "an index was not run");
-            scheduler->WaitForCounter(&counter);
-        },
-        StackClass::Small);
+    RunMain(Options(1 + Random(3), 13), [](TaskScheduler *scheduler) {
+        CancelSource source(*scheduler);
+        auto cancel = [&](TaskScheduler *) { source.Cancel(); };
+        Counter counter;
+        if (Random(2) != 0) scheduler->AddTask(MakeTask(cancel), &counter);
+        LoopOptions options;
+        options.cancel = source.Token();
+        options.grain = Random(3);
+        uint32_t marks[12] = {}, inside = 0;
+        const uint32_t last = Random(14);
+        ParallelFor(
+            *scheduler, 0, 12u,
+            [&](uint32_t i) {
+                ++inside;
+                for (uint32_t pause = Random(4); pause != 0; --pause)
+                    weft::env::SchedulePoint(nullptr);
+                Check(marks[i]++ == 0, "an index was run twice");
+                if (i == last) source.Cancel();
+                --inside;
+            },
+            options);
+        Check(inside == 0, "an index runs after the loop");
+        if (!source.IsCancelled())
+            for (uint32_t mark : marks) Check(mark == 1, "an index was not run");
+        scheduler->WaitForCounter(&counter);
+    });
 }
 
 // Two threads keep an exception each, while a third one polls First. The third one must see what
@@ -162,7 +159,7 @@ void FirstFailure() {
 void CancelGroup() {
     Counters counters;
     Counter *gate = counters.New(1);
-    SchedulerOptions options = Options(1 + Random(3), 4 + Random(3), 1);
+    SchedulerOptions options = Options(1 + Random(3), 5 + Random(3));
     options.onReport = OnlyThese<ReportCode::Stalled>;  // all may wait for the thread
     TaskScheduler scheduler(options);
     TaskGroup above(scheduler);
@@ -214,7 +211,7 @@ void CancelGroup() {
 // Each batch must run once, or be withdrawn once. Then other batches use the same objects.
 void WithdrawBatch() {
     Counters counters;
-    SchedulerOptions options = Options(1 + Random(2), 4, 1);
+    SchedulerOptions options = Options(1 + Random(2), 5);
     options.onReport = OnlyThese<ReportCode::Stalled>;  // all may wait for the threads
     TaskScheduler scheduler(options);
     Check(scheduler.Start() == Status::Ok, "Start failed");

@@ -64,7 +64,7 @@ void OldAndOthers() {
 // There are no workers. A thread detaches when the rest of a chunk lies behind all other work. It
 // must run the rest first.
 void DetachBehind() {
-    SchedulerOptions options = Options(0, 8, 1);
+    SchedulerOptions options = Options(0, 9);
     options.maxAttached = 1;
     TaskScheduler scheduler(options);
     Check(scheduler.Start() == Status::Ok, "Start failed");
@@ -163,7 +163,7 @@ void ClaimGoesOn() {
     std::vector<Task> tasks;
     for (uint32_t i = 0; i < kTasks; ++i)
         tasks.push_back({Part::Run, &parts.emplace_back(Part{&shared, Random(4)})});
-    SchedulerOptions options = Options(1 + Random(2), 40, 1);
+    SchedulerOptions options = Options(1 + Random(2), 41);
     options.idle = IdlePolicy::Sleep;
     const std::vector<Task> first(50, Task{[](TaskScheduler *, void *) {}, nullptr});
     RunMain(options, [&](TaskScheduler *scheduler) {
@@ -190,7 +190,7 @@ void OwnLooksAtWithdrawn() {
                    *const ready = counters.New(1);
     bool isRestricted = false;
     uint32_t ran = 0;
-    TaskScheduler scheduler(Options(2, 8, 1));
+    TaskScheduler scheduler(Options(2, 9));
     Check(scheduler.Start() == Status::Ok, "Start failed");
     auto leaf = [&](TaskScheduler *) { ++ran; };
     auto restricted = [&](TaskScheduler *self) {
@@ -271,7 +271,7 @@ void OwnNeedsAfar() {
         }
         isOver = true;
     };
-    SchedulerOptions options = Options(2, 12, 1);
+    SchedulerOptions options = Options(2, 13);
     RunMain(options, [&](TaskScheduler *self) {
         TaskOptions other;
         other.worker = 1 - self->CurrentWorker();
@@ -298,7 +298,7 @@ void OwnNeedsAfar() {
 // object is free.
 void TimedGoesOn() {
     Counters counters;
-    TaskScheduler scheduler(Options(1 + Random(2), 8, 1));
+    TaskScheduler scheduler(Options(1 + Random(2), 9));
     Check(scheduler.Start() == Status::Ok, "Start failed");
     constexpr uint32_t kMost = 32;  // objects: caches take several
     for (uint32_t round = 0; round < kMost + 8; ++round) {
@@ -344,7 +344,7 @@ void TimedGoesOn() {
 // right after that.
 void OtherScheduler() {
     Counters counters;
-    TaskScheduler other(Options(1, 8, 1));
+    TaskScheduler other(Options(1, 9));
     Check(other.Start() == Status::Ok, "Start failed");
     Counter *const counter = counters.New(2);
     const uint32_t waiters = 2 + Random(2);
@@ -360,7 +360,7 @@ void OtherScheduler() {
     const bool isThread = Random(2) != 0;
     HostThread thread([&] { lowers(nullptr); });
     {
-        SchedulerOptions options = Options(1 + Random(2), 8, 1);
+        SchedulerOptions options = Options(1 + Random(2), 9);
         options.stallMilliseconds = 1;
         TaskScheduler ours(options);
         Check(ours.Start() == Status::Ok, "Start failed");

@@ -17,7 +17,7 @@ void StartStop() {
     uint32_t ran = 0;
     auto leaf = [&](TaskScheduler *) { ++ran; };
     const Task tasks[2] = {MakeTask(leaf), MakeTask(leaf)};
-    SchedulerOptions options = Options(1 + Random(2), 2 + Random(2), 1);
+    SchedulerOptions options = Options(1 + Random(2), 3 + Random(2));
     options.onReport = OnlyThese<ReportCode::NotRunning, ReportCode::Stalled>;
     TaskScheduler scheduler(options);
     Check(scheduler.Start() == Status::Ok, "Start failed");
@@ -47,12 +47,12 @@ void Attached() {
         if (scheduler->CurrentWorker() != self) ++elsewhere;
         ++ran;
     };
-    SchedulerOptions options = Options(1 + Random(2), 1 + Random(3), 1);
+    SchedulerOptions options = Options(1 + Random(2), 2 + Random(3));
     options.maxAttached = 1;
     // The external thread may submit after the other one has detached, or after the end. With one
     // fiber, a pinned task may occupy it while others wait.
     options.onReport = OnlyThese<ReportCode::BadOption, ReportCode::NotRunning, ReportCode::Stalled,
-                                 ReportCode::OutOfSmallFibers>;
+                                 ReportCode::OutOfFibers>;
     TaskScheduler scheduler(options);
     Check(scheduler.Start() == Status::Ok, "Start failed");
     TaskOptions here;
@@ -97,7 +97,7 @@ void HostWorkers() {
     const bool late = workers != 1 && Random(2) != 0;
     TaskOptions there;
     there.worker = late ? 0 : last;
-    SchedulerOptions options = Options(workers, 2 + Random(2), 1);
+    SchedulerOptions options = Options(workers, 3 + Random(2));
     options.hostThreads = true;
     TaskScheduler scheduler(options);
     Check(scheduler.Start() == Status::Ok, "Start failed");
@@ -158,7 +158,7 @@ void Pinned() {
         items[i] = {i == 0 ? nullptr : &gates[i], i + 1 == workers ? nullptr : &gates[i + 1], i,
                     &elsewhere, &ran};
     }
-    SchedulerOptions options = Options(workers, workers + Random(2), 1 + Random(2));
+    SchedulerOptions options = Options(workers, workers + 1 + Random(3));
     options.onReport = OnlyThese<ReportCode::Stalled>;
     RunMain(options, [&](TaskScheduler *scheduler) {
         Counter counter;
@@ -183,7 +183,7 @@ void SingleThread() {
         const Task leaves[2] = {MakeTask(leaf), MakeTask(leaf)};
         scheduler->AddTasksAndWait(2, leaves);
     };
-    SchedulerOptions options = Options(0, 1 + Random(3), 1);
+    SchedulerOptions options = Options(0, 2 + Random(3));
     options.maxAttached = 2;
     options.onReport = OnlyThese<ReportCode::Stalled, ReportCode::NoWorkers>;
     TaskScheduler scheduler(options);
@@ -241,11 +241,9 @@ private:
                                       MakeTask(leaf)};
         auto tree = [&](TaskScheduler *scheduler) { scheduler->AddTasksAndWait(kLeaves, leaves); };
         const Task trees[3] = {MakeTask(tree), MakeTask(tree), MakeTask(tree)};
-        TaskOptions large;
-        large.stack = StackClass::Large;
         Counter counter;
         m_scheduler.AddTasks(3, trees, &counter);
-        m_scheduler.AddTasksAndWait(kLeaves, leaves, large);
+        m_scheduler.AddTasksAndWait(kLeaves, leaves);
         m_scheduler.WaitForCounter(&counter);
     }
 
@@ -278,7 +276,7 @@ private:
 };
 
 void EveryCaller() {
-    SchedulerOptions options = Options(0, 3, 2);
+    SchedulerOptions options = Options(0, 5);
     options.maxAttached = 2;
     options.onReport = OnlyThese<ReportCode::NoWorkers>;
     TaskScheduler scheduler(options);
@@ -325,12 +323,10 @@ void LowLimit() {
         scheduler->DecrementCounter(&gate);
         ++done;
     };
-    SchedulerOptions options = Options(2 + Random(2), 5, 2);
+    SchedulerOptions options = Options(2 + Random(2), 7);
     test::LimitLow(options, 1);
     TaskOptions lowOptions;
     lowOptions.priority = Priority::Low;
-    lowOptions.stack = Random(3) == 0 ? StackClass::Large : StackClass::Small;
-    if (lowOptions.stack == StackClass::Large) options.largeFibers = 4;
     RunMain(options, [&](TaskScheduler *scheduler) {
         Counter counter;
         // The task that was submitted last may run inline in the wait.
@@ -357,7 +353,7 @@ void ActiveWorkers() {
     const Task tasks[4] = {MakeTask(leaf), MakeTask(leaf), MakeTask(leaf), MakeTask(leaf)};
     TaskOptions last;
     last.worker = workers - 1;
-    RunMain(Options(workers, 2 + Random(3), 1), [&](TaskScheduler *scheduler) {
+    RunMain(Options(workers, 3 + Random(3)), [&](TaskScheduler *scheduler) {
         scheduler->SetActiveWorkers(1);
         Counter counter;
         scheduler->AddTasks(4, tasks, &counter);
@@ -384,7 +380,7 @@ void WaitAny() {
         ++returned;
     };
     auto opener = [&](TaskScheduler *scheduler) { scheduler->DecrementCounter(all[Random(2)]); };
-    RunMain(Options(2, 4, 1), [&](TaskScheduler *scheduler) {
+    RunMain(Options(2, 5), [&](TaskScheduler *scheduler) {
         Counter waiters, openers;
         scheduler->AddTask(MakeTask(waiter), &waiters);
         scheduler->AddTask(MakeTask(opener), &openers);
@@ -400,7 +396,7 @@ void WaitAny() {
 // The system refuses a thread in Run. Run must end the threads that it has started and return
 // ThreadFailed, and no task may run.
 void StartFails() {
-    SchedulerOptions options = Options(4, 4, 1);
+    SchedulerOptions options = Options(4, 5);
     options.onReport = OnlyThese<ReportCode::BadOption>;
     TaskScheduler scheduler(options);
     LimitThreads(Random(3));

@@ -115,8 +115,7 @@ void HighGoesFirst() {
 }
 
 // Other tasks are submitted without end, and a task with the given priority is the oldest one. It
-// is Low, or its lane serves newer tasks first. It must begin within the bound that
-// agingMilliseconds gives.
+// is Low, or its lane serves newer tasks first. It must begin within ten milliseconds.
 void NothingStarves(Priority priority) {
     struct Flood {
         const bool *over;
@@ -138,7 +137,6 @@ void NothingStarves(Priority priority) {
     };
     Event event;
     SchedulerOptions options = FairOptions(1);
-    options.agingMilliseconds = 10;
     Flood flood{&event.over, Of(priority == Priority::Low && Random(2) != 0 ? Priority::High
                                                                             : Priority::Normal)};
     auto oldest = [&](TaskScheduler *) { event.Begin(); };
@@ -184,11 +182,11 @@ void PinnedTasksPoll(bool hasHigh) {
     };
     auto submits = [&](TaskScheduler *scheduler) {
         TaskOptions first = Of(Priority::Normal);
-        first.groups = static_cast<uint8_t>(1 + Random(2));
+        first.group = static_cast<uint8_t>(Random(2));
         scheduler->AddTask(MakeTask(pins), all, first);
-        if (first.groups == 2) scheduler->Yield();
+        if (first.group == 1) scheduler->Yield();
         Compute(2000);
-        first.groups = 1;
+        first.group = 0;
         event.Ask();
         scheduler->AddTask(MakeTask(begins), all, first);
         if (!hasHigh) return void(high.late = 0);
@@ -199,7 +197,7 @@ void PinnedTasksPoll(bool hasHigh) {
     RunMain(options, [&](TaskScheduler *scheduler) {
         scheduler->IncrementCounter(never);
         TaskOptions second = Of(Priority::Normal);
-        second.groups = 2;
+        second.group = 1;
         scheduler->AddTask(MakeTask(submits), all, second);
         scheduler->WaitForCounter(all);
         scheduler->DecrementCounter(never);
@@ -225,7 +223,6 @@ void NoneOfSeveralStarves() {
     uint32_t begun = 0;
     bool isOver = false;
     SchedulerOptions options = FairOptions(1);
-    options.agingMilliseconds = 10;
     Flood flood{&isOver};
     auto begins = [&](TaskScheduler *) {
         events[begun].Begin();
@@ -270,7 +267,6 @@ void NoneOfOthersStarves() {
     Event events[2];
     uint32_t left = 2, full = 0;
     SchedulerOptions options = FairOptions(3);
-    options.agingMilliseconds = 10;
     Flood flood{&left};
     auto normal = [&](TaskScheduler *) {
         if (left != 0) Compute(200);
@@ -298,19 +294,18 @@ void NoneOfOthersStarves() {
 }
 
 // All fibers belong to Low tasks that sleep for longer than stallMilliseconds. A High task waits
-// for a free fiber. It must begin with the first one, and OutOfSmallFibers must be reported in
-// time.
+// for a free fiber. It must begin with the first one, and OutOfFibers must be reported in time.
 void SleepersHoldAllFibers() {
     static uint64_t reported;
     reported = 0;
     Event event;
     SchedulerOptions options = FairOptions(1);
-    options.smallFibers = 4;
-    const uint32_t kFibers = 4 + options.largeFibers + 1 + options.maxAttached;
+    options.fibers = 5;
+    const uint32_t kFibers = options.fibers + 1 + options.maxAttached;
     options.stallMilliseconds = 40;  // a worker without a fiber polls
     const uint64_t stall = options.stallMilliseconds;
     options.onReport = [](const Report &report, void *) {
-        Check(report.code == ReportCode::OutOfSmallFibers, "an unexpected report");
+        Check(report.code == ReportCode::OutOfFibers, "an unexpected report");
         reported = weft::env::Now();
     };
     uint32_t asleep = 0;
@@ -345,7 +340,7 @@ void ReadyAmongTasksThatCannotBegin() {
     SchedulerOptions options = FairOptions(2);
     options.groups = kGroups;
     options.groupCount = 2;
-    options.smallFibers = options.largeFibers = 4;
+    options.fibers = 8;
     options.onReport = [](const Report &, void *) {};  // it runs out of fibers
     Counter *gate = counters.New();
     Counter *all = counters.New();
@@ -369,11 +364,11 @@ void ReadyAmongTasksThatCannotBegin() {
     RunMain(options, [&](TaskScheduler *scheduler) {
         scheduler->IncrementCounter(gate);
         TaskOptions second = Of(Priority::High);
-        second.groups = 2;
+        second.group = 1;
         scheduler->AddTask(MakeTask(opens), all, second);
         while (!hasFiber) Compute(10);
         TaskOptions first = Of(Priority::Normal);
-        first.groups = 1;
+        first.group = 0;
         for (uint32_t i = 0; i < 40; ++i) scheduler->AddTask(MakeTask(waits), all, first);
         scheduler->WaitForCounter(all);
     });
@@ -482,13 +477,13 @@ void NothingStarvesWithoutFibers() {
     Counters counters;
     const uint32_t workers = 1 + Random(2);
     SchedulerOptions options = FairOptions(workers);
-    options.agingMilliseconds = 10;
-    options.smallFibers = workers + 1;
+    options.fibers = workers + 2;
     const bool isLimited = Random(2) != 0;
     test::LimitLow(options, isLimited ? 1 : 0);
     Poll poll{&event.over};
     const auto begin = [&](const TaskScheduler *scheduler) {
-        Check(!isLimited || scheduler->CurrentWorker() == 0, "a Low task ran outside of lowGroups");
+        Check(!isLimited || scheduler->CurrentWorker() == 0,
+              "a Low task ran in a group that runs none");
         event.Begin();
     };
     auto yields = [&](TaskScheduler *scheduler) {
@@ -530,7 +525,6 @@ void NothingStarvesOnInactive() {
     Event event;
     Counters counters;
     SchedulerOptions options = FairOptions(2);
-    options.agingMilliseconds = 10;
     Poll poll{&event.over};
     auto yields = [&](TaskScheduler *scheduler) {
         event.Ask();
@@ -570,7 +564,6 @@ void LateWorkHasItsShare() {
     };
     uint64_t high = 0, low = 0, end = 0;
     SchedulerOptions options = FairOptions(1);
-    options.agingMilliseconds = 4;
     Work urgent{&high, &end, 100, Of(Priority::High)},
         late{&low, &end, 50 + Random(200), Of(Priority::Low)};
     RunMain(options, [&](TaskScheduler *scheduler) {
@@ -644,87 +637,30 @@ void ClaimsAreShared() {
               "a worker kept tasks that others could have run");
 }
 
-// There are one Large fiber and Large tasks. Some of them are Low, and only one worker may run
-// these. Each task must find the fiber soon after it is freed.
-void LowLarge(SchedulerOptions options) {
+// Some tasks are Low, and only one worker may run these. Tasks without a counter submit them beside
+// Normal ones. Each must begin soon.
+void LowBesideNormal(SchedulerOptions options) {
     uint32_t done = 0;
     const uint64_t begin = weft::env::Now();
     auto leaf = [&](TaskScheduler *) { ++done; };
-    TaskOptions large, low;
-    large.stack = low.stack = StackClass::Large;
-    low.priority = Priority::Low;
     auto submit = [&](TaskScheduler *scheduler) {
-        scheduler->AddTask(MakeTask(leaf), nullptr, Random(2) != 0 ? low : large);
+        scheduler->AddTask(MakeTask(leaf), nullptr,
+                           Of(Random(2) != 0 ? Priority::Low : Priority::Normal));
     };
-    options.largeFibers = 1;
     test::LimitLow(options, 1);
-    RunMain(
-        options,
-        [&](TaskScheduler *scheduler) {
-            const Task tasks[] = {MakeTask(submit), MakeTask(submit), MakeTask(submit)};
-            scheduler->AddTasks(3, tasks);
-        },
-        StackClass::Small);
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        const Task tasks[] = {MakeTask(submit), MakeTask(submit), MakeTask(submit)};
+        scheduler->AddTasks(3, tasks);
+    });
     Check(done == 3, "a task was lost");
-    CheckSoon(weft::env::Now() < begin + 20'000 * kUs,
-              "a Large task waited although a fiber was free");
-}
-
-// A searcher has found a Low task that needs a Large fiber, and none is free. Then a Low fiber
-// becomes ready in the queue of a busy worker. The searcher must still take this fiber.
-void LowReadyBesideLarge() {
-    Counters counters;
-    bool hasLarge = false, hasBusy = false, isOver = false;
-    Event low;
-    SchedulerOptions options = FairOptions(2);
-    options.largeFibers = 1;
-    options.idle = IdlePolicy::Balanced;
-    Counter *largeGate = counters.New(1), *lowGate = counters.New(1);
-    auto largeWaits = [&](TaskScheduler *scheduler) {
-        hasLarge = true;
-        scheduler->WaitForCounter(largeGate);
-    };
-    auto lowWaits = [&](TaskScheduler *scheduler) {
-        scheduler->WaitForCounter(lowGate);
-        low.Begin();
-        scheduler->DecrementCounter(largeGate);
-    };
-    auto busy = [&](TaskScheduler *scheduler) {
-        hasBusy = true;
-        Compute(50);
-        low.Ask();
-        scheduler->DecrementCounter(lowGate);
-        for (uint32_t turns = 0; !low.over; ++turns) {
-            Check(turns < 20, "a ready fiber waited for a busy worker");
-            Compute(100);
-        }
-    };
-    auto leaf = [&](TaskScheduler *) { isOver = true; };
-    RunMain(
-        options,
-        [&](TaskScheduler *scheduler) {
-            TaskOptions large, there, largeLow;
-            large.stack = largeLow.stack = StackClass::Large;
-            largeLow.priority = Priority::Low;
-            scheduler->AddTask(MakeTask(lowWaits), nullptr, Of(Priority::Low));
-            scheduler->AddTask(MakeTask(largeWaits), nullptr, large);
-            while (!hasLarge) scheduler->Yield();
-            scheduler->Yield();
-            there.worker = 1 - scheduler->CurrentWorker();
-            scheduler->AddTask(MakeTask(busy), nullptr, there);
-            while (!hasBusy) Compute(1);
-            scheduler->AddTask(MakeTask(leaf), nullptr, largeLow);
-        },
-        StackClass::Small);
-    Check(isOver, "a task was lost");
-    CheckSoon(low.late <= 100 * kUs, "a ready fiber waited for a busy worker");
+    CheckSoon(weft::env::Now() < begin + 20'000 * kUs, "a task waited although a worker was idle");
 }
 
 // There are no workers. A thread detaches while its own Low tasks yield. DetachThread must run them
 // to the end without a pause.
 void DetachesBesideLow() {
     CountNanoseconds();
-    SchedulerOptions options = Options(0, 8, 1);
+    SchedulerOptions options = Options(0, 9);
     options.maxAttached = 1;
     TaskScheduler scheduler(options);
     Check(scheduler.Start() == Status::Ok, "Start failed");
@@ -748,7 +684,7 @@ void DetachesBesideLow() {
 // out of it. Returns the smallest of a few counts.
 uint64_t StepsOfOneTask(uint32_t fibers) {
     SchedulerOptions options = FairOptions(1);
-    options.smallFibers = fibers;
+    options.fibers = fibers + 1;
     TaskScheduler scheduler(options);
     Check(scheduler.Start() == Status::Ok, "Start failed");
     uint64_t before = 0, least = ~uint64_t{0};
@@ -832,6 +768,34 @@ void WaitKeepsBudget() {
     Check(done == 5, "a task was lost");
 }
 
+// As many tasks as workers meet. One worker may run only some of the work. It sleeps, and so do
+// some of the others, while one searches. It must be woken even if the searcher will wake the
+// others.
+void WakesTheChoosy() {
+    static constexpr WorkerGroup kGroups[2] = {{"open", 3, 0, nullptr, 0, false, true},
+                                               {"named", 1, 0, nullptr, 0, true, true}};
+    SchedulerOptions options = Options(4, 8);
+    options.groups = kGroups;
+    options.groupCount = 2;
+    weft::env::Atomic<uint32_t> begun{0};
+    auto brief = [](TaskScheduler *) {};
+    auto meets = [&](TaskScheduler *) {
+        begun.fetch_add(1, std::memory_order_relaxed);
+        while (begun.load(std::memory_order_relaxed) != 4) weft::env::Pause();
+    };
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        Counter first;
+        Compute(1000);  // the other workers fall asleep
+        scheduler->AddTask(MakeTask(brief), &first);
+        scheduler->WaitForCounter(&first);
+        const std::vector<Task> tasks(4, MakeTask(meets));
+        TaskOptions low;
+        low.priority = Priority::Low;
+        scheduler->AddTasksAndWait(4, tasks.data(), low);
+    });
+    Check(begun.load(std::memory_order_relaxed) == 4, "a task was lost");
+}
+
 // There are as many tasks as workers, all but one of which sleep. A wake-up takes 50 us. Each
 // worker that wakes must wake up to three others, so that all tasks begin after a few levels of a
 // tree. If the tasks are submitted one by one, their submitter wakes only one worker. A thief may
@@ -848,7 +812,7 @@ void WakesLikeATree() {
     uint32_t begun = 0;
     uint64_t asked = 0, beforeLast = 0, last = 0;
     SchedulerOptions options = FairOptions(workers);
-    options.smallFibers = 2 * workers;
+    options.fibers = 2 * workers + 1;
     options.trace.kinds = TraceHooks::Bit(TraceKind::Unpark);
     options.trace.event = [](const TraceEvent &, void *) { Compute(50); };
     auto task = [&](TaskScheduler *) {
@@ -1193,16 +1157,15 @@ void ZeroInTime() {
 std::vector<Model> FairModels() {
     return {
         {"wake_tree", "as many tasks as workers; all workers but one sleep", WakesLikeATree},
+        {"wake_choosy", "as many tasks as workers; one worker may run only some of the work",
+         WakesTheChoosy},
         {"wake_later", "workers are woken in vain, and later for a pinned task", WakesNobodyLater},
         {"hand_over_stays", "two tasks wake each other while a worker is idle", HandOversStay},
         {"budget", "a restricted wait of 2 ms, while tasks of 10 ms run", WaitKeepsBudget},
-        {"low_large", "Low tasks for one worker, and tasks that need the only Large fiber",
-         [] { LowLarge(FairOptions(3)); }},
-        {"low_large_search", "the same; workers search before they sleep",
-         [] { LowLarge(Options(3, 6, 1)); }},
-        {"low_ready_beside_large",
-         "a Low fiber is ready, and the searcher has a task but no free fiber", LowReadyBesideLarge,
-         4},
+        {"low_beside", "Low tasks for one worker beside Normal ones",
+         [] { LowBesideNormal(FairOptions(3)); }},
+        {"low_beside_search", "the same; workers search before they sleep",
+         [] { LowBesideNormal(Options(3, 7)); }},
         {"idle_scans", "an empty task on an idle scheduler with few and with many fibers",
          IdleDoesNotScan, 40},
         {"low_wakes", "Low tasks that one of four workers may run", LimitWakesOne, 20},

@@ -14,14 +14,12 @@ inline constexpr uint64_t kThiefRests = 4 * kUs;
 
 inline SchedulerOptions FairOptions(uint32_t workers) {
     CountNanoseconds();
-    SchedulerOptions options = Options(workers, 32, 4);
+    SchedulerOptions options = Options(workers, 36);
     options.idle = IdlePolicy::Sleep;  // a search takes steps, and so virtual time
     return options;
 }
 
-inline TaskOptions Of(Priority priority) {
-    return {priority, StackClass::Small, kAnyWorker, nullptr};
-}
+inline TaskOptions Of(Priority priority) { return {priority, kAnyWorker, nullptr}; }
 
 // Measures how long it takes from a request (Ask) until its task begins (Begin).
 struct Event {

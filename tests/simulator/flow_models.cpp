@@ -12,7 +12,7 @@ namespace simulator {
 
 namespace {
 
-SchedulerOptions FlowSchedulerOptions(uint32_t workers) { return Options(workers, 12, 1); }
+SchedulerOptions FlowSchedulerOptions(uint32_t workers) { return Options(workers, 13); }
 
 void Steps(uint32_t most) {
     for (uint32_t i = Random(most); i != 0; --i) weft::env::SchedulePoint(nullptr);
@@ -118,32 +118,29 @@ void Pipe() {
 // The first item waits until all others have come to the filter in order. There are fewer fibers
 // than items, so items must hold no fiber while they wait for their turn.
 void PipeHoldsNoFiber() {
-    RunMain(
-        Options(2, 3, 1),
-        [](TaskScheduler *scheduler) {
-            constexpr uint32_t kItems = 6;
-            PipelineSlot<PipeItem> slots[kItems];
-            Counter others(kItems - 1);
-            uint32_t read = 0, written = 0;
-            ParallelPipeline(
-                *scheduler, slots, kItems,
-                [&](PipeItem &item) {
-                    item.number.Set(read++);
-                    return read <= kItems;
-                },
-                ParallelFilter([&](PipeItem &item) {
-                    if (item.number.Get() == 0) {
-                        scheduler->WaitForCounter(&others);
-                    } else {
-                        scheduler->DecrementCounter(&others);
-                    }
-                }),
-                InOrderFilter([&](PipeItem &item) {
-                    Check(item.number.Get() == written++, "the order of the filter");
-                }));
-            Check(written == kItems, "an item has not passed");
-        },
-        StackClass::Small);
+    RunMain(Options(2, 4), [](TaskScheduler *scheduler) {
+        constexpr uint32_t kItems = 6;
+        PipelineSlot<PipeItem> slots[kItems];
+        Counter others(kItems - 1);
+        uint32_t read = 0, written = 0;
+        ParallelPipeline(
+            *scheduler, slots, kItems,
+            [&](PipeItem &item) {
+                item.number.Set(read++);
+                return read <= kItems;
+            },
+            ParallelFilter([&](PipeItem &item) {
+                if (item.number.Get() == 0) {
+                    scheduler->WaitForCounter(&others);
+                } else {
+                    scheduler->DecrementCounter(&others);
+                }
+            }),
+            InOrderFilter([&](PipeItem &item) {
+                Check(item.number.Get() == written++, "the order of the filter");
+            }));
+        Check(written == kItems, "an item has not passed");
+    });
 }
 
 // A filter cancels the pipeline. It must end, and call nothing after that.

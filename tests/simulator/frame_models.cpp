@@ -70,7 +70,7 @@ struct Stages {
 // must not return early. All stages of all frames must run.
 void Frames() {
     Stages stages(1 + Random(3), 1 + Random(3));
-    const SchedulerOptions options = Options(1 + Random(3), 12, 2);
+    const SchedulerOptions options = Options(1 + Random(3), 14);
     const uint32_t frames = 1 + Random(4), awaited = Random(frames + 1);
     stages.child = Random(2) != 0;
     FramePipeline pipeline(options, stages.count, stages.stages, stages.inFlight);
@@ -102,7 +102,7 @@ void Frames() {
 // frame that has begun must be completed, and a wait for a frame that never ran must return false.
 void FramesStopped() {
     Stages stages(1 + Random(3), 1 + Random(2));
-    const SchedulerOptions options = Options(1 + Random(2), 12, 2);
+    const SchedulerOptions options = Options(1 + Random(2), 14);
     FramePipeline pipeline(options, stages.count, stages.stages, stages.inFlight);
     stages.pipeline = &pipeline;
     stages.stopStage = Random(stages.count);
@@ -152,7 +152,7 @@ size_t RandomBytes() { return Random(4) == 0 ? kBlock + 4 : kBlock / 2 - 8 * Ran
 // too. One tag is freed while the other one is in use. Shows memory with two owners and blocks that
 // are lost.
 void TaggedHeaps() {
-    SchedulerOptions options = Options(1 + Random(3), 12, 2);
+    SchedulerOptions options = Options(1 + Random(3), 14);
     options.onReport = OnlyThese<ReportCode::OutOfMemory>;
     TaskScheduler scheduler(options);
     BlockPool pool(options, 5 + Random(62), kBlock);
@@ -203,7 +203,7 @@ void TaggedHeaps() {
 // arena. There are just enough blocks if all that allocate under one tag share a block. No
 // allocation may fail, not even while another caller holds a block that it does not need.
 void TaggedShare() {
-    const SchedulerOptions options = Options(1 + Random(3), 12, 2);
+    const SchedulerOptions options = Options(1 + Random(3), 14);
     TaskScheduler scheduler(options);
     BlockPool pool(options, 3, kBlock);
     {
@@ -250,7 +250,7 @@ void TaggedShare() {
 // used again at once. No block may be lost, or be handed out twice.
 void TaggedFrames() {
     Stages stages(2, 1 + Random(3));
-    const SchedulerOptions options = Options(1 + Random(2), 12, 2);
+    const SchedulerOptions options = Options(1 + Random(2), 14);
     TaskScheduler scheduler(options);
     BlockPool pool(options, 2 * stages.inFlight + 2, kBlock);
     TaggedHeap heap(scheduler, options, pool, stages.inFlight);
@@ -277,7 +277,7 @@ void TaggedFrames() {
 // Tasks with arenas yield. The pool has just enough blocks for them. Shows memory with two owners
 // and blocks that are lost.
 void Arenas() {
-    const SchedulerOptions options = Options(1 + Random(3), 12, 2);
+    const SchedulerOptions options = Options(1 + Random(3), 14);
     BlockPool pool(options, 3 * 2, kBlock);
     RunMain(options, [&](TaskScheduler *scheduler) {
         uint32_t next = 0;
@@ -312,7 +312,7 @@ void Budgets() {
         uint32_t ran = 0;
     } items[kTasks];
     const bool cancels = Random(3) == 0;
-    SchedulerOptions options = Options(1 + Random(3), 4 + Random(3), 1);
+    SchedulerOptions options = Options(1 + Random(3), 5 + Random(3));
     options.onReport = OnlyThese<ReportCode::Stalled>;  // all may wait for the thread
     TaskScheduler scheduler(options);
     Task slots[3];

@@ -26,7 +26,7 @@ void FramesAgain() {
             if (++self.ended == 1) self.pipeline->Stop();
         }
     } stage{};
-    SchedulerOptions options = Options(1 + Random(3), 12, 2);
+    SchedulerOptions options = Options(1 + Random(3), 14);
     options.onReport = OnlyThese<ReportCode::BadOption>;  // the pipeline is already running
     const FrameStage of{Stage::Run, &stage, {}};
     FramePipeline pipeline(options, 1, &of, 1);
@@ -90,7 +90,7 @@ void FrameStamps() {
 // Only the heap and Retain/Release order these threads. A thread that gets a block must see what
 // its previous owner wrote to it.
 void TaggedTraces() {
-    SchedulerOptions options = Options(1, 4, 1);
+    SchedulerOptions options = Options(1, 5);
     options.onReport = OnlyThese<ReportCode::OutOfMemory, ReportCode::MemoryInUse>;
     TaskScheduler scheduler(options);  // it does not run
     BlockPool pool(options, 1, kBlock);

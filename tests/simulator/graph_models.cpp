@@ -66,7 +66,7 @@ struct ModelGraph {
 // Runs of a random graph, one after the other or two at once. A node that a weaker order, a lost
 // arrival or a wrong reset of its count lets begin too early, twice or never is a failure.
 void GraphRuns() {
-    RunMain(Options(1 + Random(3), 16, 2), [](TaskScheduler *scheduler) {
+    RunMain(Options(1 + Random(3), 18), [](TaskScheduler *scheduler) {
         const uint32_t maxRuns = 1 + Random(kMaxRuns);
         auto *model = new ModelGraph(1 + Random(kMaxNodes), maxRuns);
         uint32_t runs = 0;
@@ -91,7 +91,7 @@ void GraphRuns() {
 // A loop around two nodes that run at the same time, in an inner graph of another graph. The loop
 // must end after its turns, and the end must see all of them.
 void GraphLoops() {
-    RunMain(Options(1 + Random(3), 16, 2), [](TaskScheduler *scheduler) {
+    RunMain(Options(1 + Random(3), 18), [](TaskScheduler *scheduler) {
         const uint32_t turns = 1 + Random(4);
         Graph inner({}, {"inner"}), outer({}, {"outer"});
         Cell left, right, beside, ended;
@@ -135,7 +135,7 @@ void GraphLoops() {
 // Two conditions lead to the same node at about the same time, which is a mistake. It must not run
 // twice at once. If it runs twice one after the other, the second time must see the first one.
 void GraphTwice() {
-    SchedulerOptions options = Options(2 + Random(2), 16, 2);
+    SchedulerOptions options = Options(2 + Random(2), 18);
     options.onReport = OnlyThese<ReportCode::BadOption>;
     RunMain(options, [](TaskScheduler *scheduler) {
         Graph graph({}, {"twice"});

@@ -24,7 +24,7 @@ public:
             m_workers += m_groups[i].workers;
             if (!m_groups[i].namedOnly) m_open |= 1u << i;
         }
-        if (Random(3) == 0) m_low = static_cast<uint8_t>(1u << Random(m_count));
+        if (Random(3) == 0) m_groups[Random(m_count)].runsLow = true;
     }
 
     // Two groups with these numbers of workers.
@@ -34,35 +34,44 @@ public:
     }
 
     uint32_t Workers() const { return m_workers; }
-    uint8_t Any() const { return One(Random(m_count)); }
-    uint8_t Below(uint32_t group, uint32_t number) const { return One(number % group); }
-    uint8_t One(uint32_t group) const { return static_cast<uint8_t>(1u << group); }
+    uint8_t Any() const { return static_cast<uint8_t>(Random(m_count)); }
     uint32_t Count() const { return m_count; }
     void ApplyTo(SchedulerOptions &options) const {
         options.groups = m_groups;
         options.groupCount = m_count;
-        options.lowGroups = m_low;
+    }
+    // Only this group runs Low tasks that name none. kAnyGroup: all open groups do.
+    void RunLowIn(uint32_t group) {
+        for (uint32_t i = 0; i < m_count; ++i) m_groups[i].runsLow = i == group;
     }
 
-    // Whether this worker or attached thread may run a task that names these groups (0: none).
-    bool MayRun(uint32_t worker, uint8_t groups, Priority priority) const {
-        const uint8_t low = priority == Priority::Low ? m_low : uint8_t{0};
-        if (worker >= m_workers) return groups == 0 && low == 0;
-        return IsIn(worker, groups != 0 ? groups : low);
+    // Whether this worker or attached thread may run a task that names this group (or kAnyGroup).
+    bool MayRun(uint32_t worker, uint8_t group, Priority priority) const {
+        if (worker >= m_workers) return group == kAnyGroup;
+        if (group != kAnyGroup) return GroupOf(worker) == group;
+        return IsIn(worker, priority == Priority::Low ? Low() : 0);
     }
-    // Whether the worker belongs to one of these groups (0: those that are open).
-    bool IsIn(uint32_t worker, uint8_t groups) const {
+    // Whether the worker belongs to one of these groups, a bit each (0: those that are open).
+    bool IsIn(uint32_t worker, uint32_t groups) const {
+        return ((groups != 0 ? groups : m_open) >> GroupOf(worker) & 1) != 0;
+    }
+    // The groups that run Low tasks, a bit each.
+    uint32_t Low() const {
+        uint32_t low = 0;
+        for (uint32_t i = 0; i < m_count; ++i) low |= uint32_t{m_groups[i].runsLow} << i;
+        return low;
+    }
+
+private:
+    uint32_t GroupOf(uint32_t worker) const {
         uint32_t group = 0;
         for (uint32_t end = m_groups[0].workers; worker >= end; end += m_groups[++group].workers) {
         }
-        return ((groups != 0 ? groups : m_open) >> group & 1) != 0;
+        return group;
     }
-    uint8_t Low() const { return m_low; }
 
-private:
     WorkerGroup m_groups[3];
-    uint32_t m_count = 0, m_workers = 0;
-    uint8_t m_open = 0, m_low = 0;
+    uint32_t m_count = 0, m_workers = 0, m_open = 0;
 };
 
 // A tree of tasks that submit tasks for other groups, wait for them and yield. Each task checks
@@ -72,7 +81,7 @@ public:
     explicit Tree(const Layout &layout) : m_layout(layout) {}
 
     void Run(TaskScheduler *scheduler, uint32_t depth, Counter *counter) {
-        for (uint32_t i = 1 + Random(2); i != 0; --i) Submit(scheduler, depth, 0, counter);
+        for (uint32_t i = 1 + Random(2); i != 0; --i) Submit(scheduler, depth, kAnyGroup, counter);
     }
     bool IsDone() const { return m_done == m_nodes.size(); }
 
@@ -80,7 +89,7 @@ private:
     struct Node {
         Tree *tree;
         uint32_t depth;
-        uint8_t named;  // by this task or the nearest ancestor that names groups; 0: none
+        uint8_t named;  // by this task or the nearest ancestor that names a group
         Priority priority;
         static void Begin(TaskScheduler *scheduler, void *node) {
             const Node its = *static_cast<Node *>(node);
@@ -90,11 +99,10 @@ private:
 
     void Submit(TaskScheduler *scheduler, uint32_t depth, uint8_t outer, Counter *counter) {
         TaskOptions options;
-        options.groups = Random(2) != 0 ? m_layout.Any() : uint8_t{0};
+        if (Random(2) != 0) options.group = m_layout.Any();
         options.priority = static_cast<Priority>(Random(3));
-        options.stack = Random(8) == 0 ? StackClass::Large : StackClass::Small;
-        Node &node = m_nodes.emplace_back(
-            Node{this, depth, options.groups != 0 ? options.groups : outer, options.priority});
+        const uint8_t named = options.group != kAnyGroup ? options.group : outer;
+        Node &node = m_nodes.emplace_back(Node{this, depth, named, options.priority});
         const Task task{Node::Begin, &node};
         switch (Random(4)) {
             case 0:
@@ -133,11 +141,11 @@ private:
     uint32_t m_done = 0;
 };
 
-// A tree of tasks with groups of their own or inherited ones. All must run.
+// A tree of tasks with a group of their own or an inherited one. All must run.
 void Groups(uint32_t depth) {
     const Layout layout;
     Tree tree(layout);
-    SchedulerOptions options = Options(layout.Workers(), 24, 8);
+    SchedulerOptions options = Options(layout.Workers(), 32);
     layout.ApplyTo(options);
     RunMain(options, [&](TaskScheduler *scheduler) {
         Counter counter;
@@ -153,9 +161,8 @@ void Groups(uint32_t depth) {
 // hardly a spare fiber. All tasks must run.
 void GroupsInARing() {
     const Layout layout;
-    SchedulerOptions options = Options(layout.Workers(), layout.Workers() + 1, 2);
+    SchedulerOptions options = Options(layout.Workers(), layout.Workers() + 3);
     layout.ApplyTo(options);
-    if (Random(2) != 0) options.agingMilliseconds = 1;
     uint32_t ran = 0;
     const uint32_t rounds = 1 + Random(3), tasks = 1 + Random(6);
     auto yields = [&](TaskScheduler *scheduler) {
@@ -182,10 +189,10 @@ void GroupsInARing() {
             Counter counter;
             for (uint32_t group = 0; group < layout.Count(); ++group) {
                 TaskOptions its;
-                its.groups = layout.One((group + 1) % layout.Count());
+                its.group = static_cast<uint8_t>((group + 1) % layout.Count());
                 its.priority = static_cast<Priority>((round + group) % 3);
                 waiters.push_back({next, its, round % 2 != 0});
-                its.groups = layout.One(group);
+                its.group = static_cast<uint8_t>(group);
                 its.priority = static_cast<Priority>(group % 3);
                 scheduler->AddTask({Waiter::Run, &waiters.back()}, &counter, its);
             }
@@ -196,11 +203,11 @@ void GroupsInARing() {
 }
 
 // External threads and an attached thread submit tasks for groups and wait. An attached thread must
-// not run a task that names groups.
+// not run a task that names a group.
 void GroupsFromOutside() {
     const Layout layout;
     Tree first(layout), second(layout);
-    SchedulerOptions options = Options(layout.Workers(), 24, 8);
+    SchedulerOptions options = Options(layout.Workers(), 32);
     layout.ApplyTo(options);
     TaskScheduler scheduler(options);
     Check(scheduler.Start() == Status::Ok, "Start failed");
@@ -214,11 +221,11 @@ void GroupsFromOutside() {
     const bool attached = Random(2) != 0 && scheduler.AttachThread() == Status::Ok;
     auto leaf = [&](TaskScheduler *running) {
         Check(running->CurrentWorker() < layout.Workers(),
-              "an attached thread runs a task that names groups");
+              "an attached thread runs a task that names a group");
     };
     Counter counter;
     TaskOptions named;
-    named.groups = layout.Any();
+    named.group = layout.Any();
     for (uint32_t i = 0; i < 3; ++i) scheduler.AddTask(MakeTask(leaf), &counter, named);
     scheduler.WaitForCounter(&counter);
     if (attached) scheduler.DetachThread();
@@ -228,16 +235,15 @@ void GroupsFromOutside() {
     Check(first.IsDone() && second.IsDone(), "a task was lost");
 }
 
-// SetLowGroups changes the groups of Low tasks while such tasks are queued. No task may be lost. A
+// SetRunsLow changes the groups of Low tasks while such tasks are queued. No task may be lost. A
 // task begins only in groups that run Low tasks when it is submitted, or later.
 void LowGroupsChange() {
     const Layout layout;
-    // Without aging, which would find a task that was forgotten.
     SchedulerOptions options = FairOptions(layout.Workers());
     layout.ApplyTo(options);
     struct Shared {
         const Layout &layout;
-        std::vector<uint8_t> low;  // the groups so far
+        std::vector<uint32_t> low;  // the groups so far, a bit each
         uint32_t done = 0;
     } shared{layout, {layout.Low()}};
     struct LowTask {
@@ -261,8 +267,10 @@ void LowGroupsChange() {
             task = {&shared, shared.low.size() - 1};
             scheduler->AddTask({LowTask::Run, &task}, &counter, Of(Priority::Low));
             if (Random(2) == 0) continue;
-            shared.low.push_back(Random(3) == 0 ? uint8_t{0} : layout.Any());
-            scheduler->SetLowGroups(shared.low.back());
+            const uint32_t group = layout.Any(), bit = 1u << group, low = shared.low.back();
+            const bool runsLow = Random(2) != 0;
+            shared.low.push_back(runsLow ? low | bit : low & ~bit);
+            scheduler->SetRunsLow(group, runsLow);
         }
         scheduler->WaitForCounter(&counter);
     });
@@ -271,7 +279,7 @@ void LowGroupsChange() {
 
 // A scheduler with groups, and an event that measures when a task begins.
 struct Fair {
-    const Layout layout;
+    Layout layout;
     SchedulerOptions options = FairOptions(layout.Workers());
     Event event;
     Counters counters;
@@ -295,7 +303,7 @@ void GroupIsReserved() {
     Fair fair;
     const Layout &layout = fair.layout;
     Event &event = fair.event;
-    fair.options.lowGroups = 0;
+    fair.layout.RunLowIn(kAnyGroup);
     const uint32_t last = layout.Count() - 1;
     struct Busy {
         const bool *over;
@@ -311,12 +319,12 @@ void GroupIsReserved() {
     fair.Run([&](TaskScheduler *scheduler, Counter *counter) {
         TaskOptions others = Of(static_cast<Priority>(Random(3)));
         for (uint32_t i = 0; i < 2 * layout.Workers(); ++i) {
-            others.groups = layout.Below(last, i);
+            others.group = static_cast<uint8_t>(i % last);
             scheduler->AddTask({Busy::Run, &busy}, counter, others);
         }
         Compute(200);
         TaskOptions its = Of(static_cast<Priority>(Random(3)));
-        its.groups = layout.One(last);
+        its.group = static_cast<uint8_t>(last);
         event.Ask();
         scheduler->AddTask(MakeTask(begins), counter, its);
     });
@@ -333,9 +341,9 @@ void HighInGroup() {
     auto high = [&](TaskScheduler *) { event.Begin(); };
     fair.Run([&](TaskScheduler *scheduler, Counter *counter) {
         TaskOptions its = Of(Priority::Normal);
-        const uint8_t last = layout.One(layout.Count() - 1);
+        const uint8_t last = static_cast<uint8_t>(layout.Count() - 1);
         const bool isOfLast = layout.MayRun(scheduler->CurrentWorker(), last, Priority::Normal);
-        its.groups = isOfLast ? layout.One(0) : last;
+        its.group = isOfLast ? uint8_t{0} : last;
         const std::vector<Task> tasks(60, MakeTask(normal));
         scheduler->AddTasks(60, tasks.data(), counter, its);
         Compute(100);
@@ -351,10 +359,10 @@ void HighInGroup() {
 // A Low task, which only one group may run, waits for Normal tasks. The worker of the other group
 // must take its share of them at once.
 void LowIsHelped() {
-    const Layout layout(1, 1);
+    Layout layout(1, 1);
+    layout.RunLowIn(0);
     SchedulerOptions options = FairOptions(layout.Workers());
     layout.ApplyTo(options);
-    options.lowGroups = 1;
     Event event;
     auto first = [&](TaskScheduler *) {
         event.Ask();
@@ -407,7 +415,7 @@ void ReadyInGroup(On on) {
         running->RunPinnedTasks();
     };
     TaskOptions its = Of(Priority::Normal);
-    its.groups = 2;
+    its.group = 1;
     scheduler.AddTask(MakeTask(waiter), &all, its);
     while (!waits) weft::env::Pause();
     for (uint32_t i = 0; i < 600; ++i) weft::env::Pause();  // the workers fall asleep
@@ -428,13 +436,13 @@ void ReadyInGroup(On on) {
 // waits for something else. They must run on the stack of the waiter, and the waiter must resume in
 // its group.
 void HandedToGroup() {
-    const Layout layout(1, 1);
-    SchedulerOptions options = Options(layout.Workers(), 1, 0);
+    Layout layout(1, 1);
+    const uint8_t group = layout.Any();  // also the index of this group's only worker
+    layout.RunLowIn(group);
+    SchedulerOptions options = Options(layout.Workers(), 1);
     layout.ApplyTo(options);
-    const uint32_t group = Random(2);  // also the index of this group's only worker
-    options.lowGroups = static_cast<uint8_t>(1u << group);
-    // A worker allocates its queues for a set of groups when it gets the first task of this set.
-    // The pauses make this take long.
+    // A worker allocates its queues for a group when it gets the first task of this group. The
+    // pauses make this take long.
     static uint32_t s_pauses;
     s_pauses = 0;
     options.memory.allocate = [](size_t bytes, size_t alignment, void *) -> void * {
@@ -458,7 +466,7 @@ void HandedToGroup() {
     if (Random(2) != 0)
         its.priority = Priority::Low;
     else
-        its.groups = static_cast<uint8_t>(1u << group);
+        its.group = group;
     TaskScheduler *running = nullptr;
     const auto submit = [&] {
         running->WaitForCounter(&waits);
@@ -480,7 +488,7 @@ void HandedToGroup() {
         else
             submit();
         // A task for the other group must run although this worker does not look for work.
-        while (its.groups != 0 && scheduler->CurrentWorker() != group && ran != leaves) {
+        while (its.group != kAnyGroup && scheduler->CurrentWorker() != group && ran != leaves) {
             scheduler->Yield();
             weft::env::Pause();
         }
@@ -490,30 +498,29 @@ void HandedToGroup() {
     Check(ran == leaves, "a task was lost");
 }
 
-// Tasks without groups, and tasks of some groups, keep all workers busy. A further task, mostly one
-// that names groups, must begin within the bound that agingMilliseconds gives.
+// Tasks of no group, and tasks of some groups, keep all workers busy. A further task, mostly one
+// that names a group, must begin within 10 ms, or 100 ms if it is Low.
 void NamedDoesNotStarve() {
     Fair fair;
     const Layout &layout = fair.layout;
     Event &event = fair.event;
-    fair.options.agingMilliseconds = 1;
     const uint8_t named = layout.Any();
     const Priority priority = Random(2) != 0 ? Priority::Normal : Priority::Low;
     const uint64_t bound = (priority == Priority::Low ? 100'000 : 10'000) * kUs + 40 * kUs;
     struct Endless {
         const Event *event;
         uint64_t bound;
-        uint8_t groups;
+        uint8_t group;
         bool IsOver() const { return event->over || weft::env::Now() > event->asked + bound; }
         static void Run(TaskScheduler *scheduler, void *endless) {
             const auto &its = *static_cast<Endless *>(endless);
             Compute(20);
             TaskOptions again;
-            again.groups = its.groups;
+            again.group = its.group;
             if (!its.IsOver()) scheduler->AddTask({Run, endless}, nullptr, again);
         }
     };
-    Endless unnamed{&event, bound, 0}, other{&event, bound, layout.Any()};
+    Endless unnamed{&event, bound, kAnyGroup}, other{&event, bound, layout.Any()};
     auto begins = [&](TaskScheduler *) { event.Begin(); };
     fair.Run([&](TaskScheduler *scheduler, Counter *counter) {
         event.Ask();
@@ -523,7 +530,7 @@ void NamedDoesNotStarve() {
         }
         Compute(100);
         TaskOptions its = Of(priority);
-        its.groups = Random(3) != 0 ? named : uint8_t{0};
+        if (Random(3) != 0) its.group = named;
         event.Ask();
         scheduler->AddTask(MakeTask(begins), counter, its);
     });

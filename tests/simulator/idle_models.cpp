@@ -9,7 +9,7 @@ namespace {
 // An external thread waits, and its wait ends at about the time when the main task returns. The run
 // must end when this last guest has left.
 void GuestAtTheEnd() {
-    SchedulerOptions options = Options(1, 2, 1);
+    SchedulerOptions options = Options(1, 3);
     options.onReport = OnlyThese<ReportCode::Stalled, ReportCode::NotRunning>;
     TaskScheduler scheduler(options);
     Counter came(1), counter(1);
@@ -33,7 +33,7 @@ void SubmitAtTheEnd() {
     uint32_t ran = 0;
     auto leaf = [&](TaskScheduler *) { ++ran; };
     const Task tasks[3] = {MakeTask(leaf), MakeTask(leaf), MakeTask(leaf)};
-    SchedulerOptions options = Options(1 + Random(2), 2 + Random(3), 1);
+    SchedulerOptions options = Options(1 + Random(2), 3 + Random(3));
     options.onReport = OnlyThese<ReportCode::NotRunning, ReportCode::Stalled>;
     TaskScheduler scheduler(options);
     Counter counter, mine;
@@ -67,7 +67,7 @@ void HookSubmits() {
         uint32_t submitted, refused, ran;
     };
     static Shared s_shared;
-    SchedulerOptions options = Options(2, 4, 1);
+    SchedulerOptions options = Options(2, 5);
     options.onReport = [](const Report &report, void *) {
         if (report.code != ReportCode::InHook) Fail(report.what);
         ++s_shared.refused;
@@ -97,7 +97,7 @@ void Idle() {
         ++ran;
     };
     auto waiter = [&](TaskScheduler *scheduler) { scheduler->WaitIdle(); };
-    SchedulerOptions options = Options(1 + Random(2), 4, 1);
+    SchedulerOptions options = Options(1 + Random(2), 5);
     TaskScheduler scheduler(options);
     Check(scheduler.Start() == Status::Ok, "Start failed");
     const bool inTask = Random(2) != 0;
@@ -114,7 +114,7 @@ void Idle() {
 // Two threads repeatedly submit a task and call WaitIdle. So new requests arrive while earlier ones
 // are answered. No wait may return early or hang.
 void IdleRounds() {
-    SchedulerOptions options = Options(1, 4, 1);
+    SchedulerOptions options = Options(1, 5);
     TaskScheduler scheduler(options);
     Check(scheduler.Start() == Status::Ok, "Start failed");
     auto rounds = [&scheduler] {
@@ -137,7 +137,7 @@ void IdleRounds() {
 // runs. The thread must not be notified early.
 void IdleLeaves() {
     const uint32_t hosts = 1 + Random(2);
-    TaskScheduler scheduler(Options(2 + Random(2), 8, 1));
+    TaskScheduler scheduler(Options(2 + Random(2), 9));
     Check(scheduler.Start() == Status::Ok, "Start failed");
     auto waits = [](TaskScheduler *running) { running->WaitIdle(); };
     auto rounds = [&scheduler] {
@@ -163,7 +163,7 @@ void IdleLeaves() {
 // Three tasks call WaitIdle and then wait for each other. The scheduler is idle for all of them at
 // the same moment, so all must be notified. Otherwise the model ends in a deadlock.
 void IdleTogether() {
-    SchedulerOptions options = Options(2 + Random(2), 8, 1);
+    SchedulerOptions options = Options(2 + Random(2), 9);
     options.onReport = OnlyThese<ReportCode::Stalled>;
     TaskScheduler scheduler(options);
     Check(scheduler.Start() == Status::Ok, "Start failed");
@@ -186,7 +186,7 @@ void IdleWithoutWorkers() {
     uint32_t ran = 0;
     weft::env::Atomic<bool> done{false};
     auto leaf = [&](TaskScheduler *) { ++ran; };
-    TaskScheduler scheduler(Options(0, 2, 1));
+    TaskScheduler scheduler(Options(0, 3));
     Check(scheduler.Start() == Status::Ok, "Start failed");
     Check(scheduler.AttachThread() == Status::Ok, "AttachThread failed");
     HostThread host([&] {
@@ -214,7 +214,7 @@ void IdleAndAttached() {
         ++passed;
     };
     auto leaf = [](TaskScheduler *) {};
-    SchedulerOptions options = Options(2, 4, 1);
+    SchedulerOptions options = Options(2, 5);
     options.onReport = OnlyThese<ReportCode::Stalled>;
     TaskScheduler scheduler(options);
     Check(scheduler.Start() == Status::Ok, "Start failed");
@@ -255,7 +255,7 @@ void CallFromReport(const Report &report, void *user) {
 // waits for another thread that calls weft, too (as if that thread held a lock). Both calls must
 // return, and the report must come once.
 void ReportAtTheEnd() {
-    SchedulerOptions options = Options(1, 2, 1);
+    SchedulerOptions options = Options(1, 3);
     Reporting reporting;
     options.onReport = CallFromReport;
     options.user = &reporting;

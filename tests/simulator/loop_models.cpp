@@ -27,7 +27,7 @@ private:
     std::vector<uint32_t> m_marks;
 };
 
-SchedulerOptions LoopSchedulerOptions(uint32_t workers) { return Options(workers, 12, 1); }
+SchedulerOptions LoopSchedulerOptions(uint32_t workers) { return Options(workers, 13); }
 
 LoopOptions AnyLoopOptions() {
     LoopOptions options;
@@ -44,67 +44,41 @@ void RunMarked(TaskScheduler &scheduler, uint32_t count) {
 
 // A few loops with up to 12 indices, any grain and any priority.
 void Loop() {
-    RunMain(
-        LoopSchedulerOptions(1 + Random(3)),
-        [](TaskScheduler *scheduler) {
-            for (uint32_t i = 1 + Random(2); i != 0; --i) RunMarked(*scheduler, Random(13));
-        },
-        static_cast<StackClass>(Random(2)));
-}
-
-// There may be fewer Large fibers than workers. A loop with Large tasks must still run each index.
-void LoopLarge() {
-    const uint32_t large = 1 + Random(2);
-    SchedulerOptions options = Options(large + Random(3), 12, large);
-    options.largeStackBytes = 64 << 10;
-    RunMain(
-        options,
-        [](TaskScheduler *scheduler) {
-            Marks marks(6);
-            LoopOptions loop = AnyLoopOptions();
-            loop.stack = StackClass::Large;
-            ParallelFor(*scheduler, 0, 6u, marks, loop);
-            marks.CheckAll();
-        },
-        StackClass::Large);
+    RunMain(LoopSchedulerOptions(1 + Random(3)), [](TaskScheduler *scheduler) {
+        for (uint32_t i = 1 + Random(2); i != 0; --i) RunMarked(*scheduler, Random(13));
+    });
 }
 
 // Each iteration of a loop runs another loop.
 void LoopNested() {
-    RunMain(
-        LoopSchedulerOptions(1 + Random(3)),
-        [](TaskScheduler *scheduler) {
-            Marks marks(3);
-            ParallelFor(*scheduler, 0, 3u, [&](uint32_t i) {
-                marks(i);
-                RunMarked(*scheduler, Random(5));
-            });
-            marks.CheckAll();
-        },
-        StackClass::Small);
+    RunMain(LoopSchedulerOptions(1 + Random(3)), [](TaskScheduler *scheduler) {
+        Marks marks(3);
+        ParallelFor(*scheduler, 0, 3u, [&](uint32_t i) {
+            marks(i);
+            RunMarked(*scheduler, Random(5));
+        });
+        marks.CheckAll();
+    });
 }
 
 // Each iteration submits a task and waits for it, so an iteration may resume on another worker.
 void LoopWaits() {
-    RunMain(
-        LoopSchedulerOptions(1 + Random(2)),
-        [](TaskScheduler *scheduler) {
-            Marks marks(5);
-            ParallelFor(*scheduler, 0, 5u, [&](uint32_t i) {
-                Counter counter;
-                bool ran = false;
-                auto child = [&](TaskScheduler *self) {
-                    if (Random(2) != 0) self->Yield();
-                    ran = true;
-                };
-                scheduler->AddTask(MakeTask(child), &counter);
-                scheduler->WaitForCounter(&counter);
-                Check(ran, "a wait returned early");
-                marks(i);
-            });
-            marks.CheckAll();
-        },
-        StackClass::Small);
+    RunMain(LoopSchedulerOptions(1 + Random(2)), [](TaskScheduler *scheduler) {
+        Marks marks(5);
+        ParallelFor(*scheduler, 0, 5u, [&](uint32_t i) {
+            Counter counter;
+            bool ran = false;
+            auto child = [&](TaskScheduler *self) {
+                if (Random(2) != 0) self->Yield();
+                ran = true;
+            };
+            scheduler->AddTask(MakeTask(child), &counter);
+            scheduler->WaitForCounter(&counter);
+            Check(ran, "a wait returned early");
+            marks(i);
+        });
+        marks.CheckAll();
+    });
 }
 
 // Each iteration blocks its worker until as many iterations have begun as there are workers. So the
@@ -113,17 +87,14 @@ void LoopMeets() {
     const uint32_t workers = 2 + Random(2), count = workers + Random(3);
     SchedulerOptions options = LoopSchedulerOptions(workers);
     options.idle = Random(2) != 0 ? IdlePolicy::Sleep : IdlePolicy::Balanced;
-    RunMain(
-        options,
-        [&](TaskScheduler *scheduler) {
-            uint32_t begun = 0;
-            ParallelFor(*scheduler, 0, count, [&](uint32_t) {
-                ++begun;
-                while (begun < workers) weft::env::Pause();
-            });
-            Check(begun == count, "an index was not run");
-        },
-        StackClass::Small);
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        uint32_t begun = 0;
+        ParallelFor(*scheduler, 0, count, [&](uint32_t) {
+            ++begun;
+            while (begun < workers) weft::env::Pause();
+        });
+        Check(begun == count, "an index was not run");
+    });
 }
 
 // An external thread and an attached thread run loops at the same time. Right after that the
@@ -196,7 +167,6 @@ void Reduce() {
 std::vector<Model> LoopModels() {
     return {
         {"loop", "ranges of up to 12 indices, any grain and priority", Loop},
-        {"loop_large", "fewer Large fibers than workers", LoopLarge},
         {"loop_nested", "loops in a loop", LoopNested},
         {"loop_waits", "bodies that wait for tasks of their own", LoopWaits},
         {"loop_meets", "indices that hold their workers until others have begun", LoopMeets},

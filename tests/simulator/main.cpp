@@ -91,7 +91,7 @@ int main(int argc, char **argv) {
     for (const auto models : {
              simulator::ContainerModels, simulator::CounterModels,   simulator::SchedulerModels,
              simulator::FairModels,      simulator::WaitModels,      simulator::OwnModels,
-             simulator::LargeModels,     simulator::EmbedModels,     simulator::GroupModels,
+             simulator::RescueModels,    simulator::EmbedModels,     simulator::GroupModels,
              simulator::IdleModels,      simulator::MeetModels,      simulator::BlockingModels,
              simulator::FrameModels,     simulator::FrameViewModels, simulator::CrowdModels,
              simulator::TimeModels,      simulator::PollModels,      simulator::IoModels,

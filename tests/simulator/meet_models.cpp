@@ -18,7 +18,7 @@ struct Meeting {
 };
 
 SchedulerOptions MeetingOptions(uint32_t workers) {
-    SchedulerOptions options = Options(workers, 12, 1);
+    SchedulerOptions options = Options(workers, 13);
     options.idle = Random(2) != 0 ? IdlePolicy::Sleep : IdlePolicy::Balanced;
     return options;
 }
@@ -38,17 +38,14 @@ void Meet() {
     };
     Task tasks[kSlice];
     for (Task &task : tasks) task = MakeTask(come);
-    RunMain(
-        MeetingOptions(workers),
-        [&](TaskScheduler *scheduler) {
-            Counter counter;
-            const uint32_t first = Random(2) != 0 ? kSlice : Random(workers);
-            if (first == kSlice) early = kSlice - workers;
-            if (first != 0) scheduler->AddTasks(first, tasks, &counter);
-            for (uint32_t i = first; i < workers; ++i) scheduler->AddTask(tasks[i], &counter);
-            scheduler->WaitForCounter(&counter);
-        },
-        StackClass::Small);
+    RunMain(MeetingOptions(workers), [&](TaskScheduler *scheduler) {
+        Counter counter;
+        const uint32_t first = Random(2) != 0 ? kSlice : Random(workers);
+        if (first == kSlice) early = kSlice - workers;
+        if (first != 0) scheduler->AddTasks(first, tasks, &counter);
+        for (uint32_t i = first; i < workers; ++i) scheduler->AddTask(tasks[i], &counter);
+        scheduler->WaitForCounter(&counter);
+    });
     Check(meeting.come == workers, "a task was lost");
 }
 
@@ -71,15 +68,12 @@ void MeetClaimed() {
     auto opener = [&](TaskScheduler *scheduler) { scheduler->DecrementCounter(&gate); };
     Task tasks[kSlice];
     for (Task &task : tasks) task = MakeTask(one);
-    RunMain(
-        MeetingOptions(2),
-        [&](TaskScheduler *scheduler) {
-            Counter counter;
-            scheduler->AddTasks(kSlice, tasks, &counter);
-            scheduler->AddTask(MakeTask(opener), &counter, {Priority::High});
-            scheduler->WaitForCounter(&counter);
-        },
-        StackClass::Small);
+    RunMain(MeetingOptions(2), [&](TaskScheduler *scheduler) {
+        Counter counter;
+        scheduler->AddTasks(kSlice, tasks, &counter);
+        scheduler->AddTask(MakeTask(opener), &counter, {Priority::High});
+        scheduler->WaitForCounter(&counter);
+    });
     Check(shared.next == kSlice, "a task was lost");
 }
 
@@ -88,14 +82,11 @@ template <class Body>
 void RunSlice(uint32_t workers, Body &body) {
     Task tasks[kSlice];
     for (Task &task : tasks) task = MakeTask(body);
-    RunMain(
-        MeetingOptions(workers),
-        [&](TaskScheduler *scheduler) {
-            Counter counter;
-            scheduler->AddTasks(kSlice, tasks, &counter);
-            scheduler->WaitForCounter(&counter);
-        },
-        StackClass::Small);
+    RunMain(MeetingOptions(workers), [&](TaskScheduler *scheduler) {
+        Counter counter;
+        scheduler->AddTasks(kSlice, tasks, &counter);
+        scheduler->WaitForCounter(&counter);
+    });
 }
 
 // Tasks that were claimed together with others submit tasks and wait for them, so they run some of
@@ -139,63 +130,19 @@ void MeetActive() {
     Meeting meeting{2};
     auto come = [&](TaskScheduler *) { meeting.Come(); };
     auto leaf = [](TaskScheduler *) {};
-    RunMain(
-        MeetingOptions(2),
-        [&](TaskScheduler *scheduler) {
-            scheduler->SetActiveWorkers(1);
-            Counter counter;
-            for (uint32_t i = Random(4); i > 0; --i) {
-                scheduler->AddTask(MakeTask(leaf), &counter);
-                scheduler->WaitForCounter(&counter);
-            }
-            scheduler->SetActiveWorkers(2);
-            scheduler->AddTask(MakeTask(come), &counter);
-            scheduler->AddTask(MakeTask(come), &counter);
+    RunMain(MeetingOptions(2), [&](TaskScheduler *scheduler) {
+        scheduler->SetActiveWorkers(1);
+        Counter counter;
+        for (uint32_t i = Random(4); i > 0; --i) {
+            scheduler->AddTask(MakeTask(leaf), &counter);
             scheduler->WaitForCounter(&counter);
-        },
-        StackClass::Small);
+        }
+        scheduler->SetActiveWorkers(2);
+        scheduler->AddTask(MakeTask(come), &counter);
+        scheduler->AddTask(MakeTask(come), &counter);
+        scheduler->WaitForCounter(&counter);
+    });
     Check(meeting.come == 2, "a task was lost");
-}
-
-// A Large task has found no free Large fiber, and the fiber is freed at that moment. It must run
-// while as many other tasks as there are other workers block for it.
-void MeetLarge() {
-    const uint32_t workers = 2 + Random(3);
-    Meeting meeting{workers};
-    auto come = [&](TaskScheduler *) { meeting.Come(); };
-    auto leaf = [](TaskScheduler *) {};
-    RunMain(
-        MeetingOptions(workers),
-        [&](TaskScheduler *scheduler) {
-            Counter counter;
-            TaskOptions large;
-            large.stack = StackClass::Large;
-            scheduler->AddTask(MakeTask(leaf), &counter, large);
-            scheduler->AddTask(MakeTask(come), &counter, large);
-            for (uint32_t i = 1; i < workers; ++i) scheduler->AddTask(MakeTask(come), &counter);
-            scheduler->WaitForCounter(&counter);
-        },
-        StackClass::Small);
-    Check(meeting.come == workers, "a task was lost");
-}
-
-// Each of two workers has a pinned Large task, and there is one Large fiber. The second worker may
-// sleep when the fiber is freed. It must be woken.
-void PinnedLarge() {
-    uint32_t ran = 0;
-    auto count = [&](TaskScheduler *) { ++ran; };
-    RunMain(
-        MeetingOptions(2),
-        [&](TaskScheduler *scheduler) {
-            Counter counter;
-            for (uint32_t i = 0; i < 2; ++i) {
-                scheduler->AddTask(MakeTask(count), &counter,
-                                   {Priority::Normal, StackClass::Large, i});
-            }
-            scheduler->WaitForCounter(&counter);
-        },
-        StackClass::Small);
-    Check(ran == 2, "a task was lost");
 }
 
 // A thread attaches, submits a task and blocks until a worker has run it. The worker must find the
@@ -221,7 +168,7 @@ void MeetAttached() {
 // while another starved worker has a task. This worker must get the fiber.
 void MeetInactive() {
     SchedulerOptions options = MeetingOptions(3);
-    options.smallFibers = 2;
+    options.fibers = 3;
     options.onReport = OnlyThese<ReportCode::Stalled>;
     TaskScheduler scheduler(options);
     Check(scheduler.Start() == Status::Ok, "Start failed");
@@ -236,7 +183,7 @@ void MeetInactive() {
     scheduler.AddTask(MakeTask(waiter), &counter);
     scheduler.WaitForCounter(&began);
     for (uint32_t i = 1 + Random(2); i != 0; --i) scheduler.AddTask(MakeTask(leaf), &counter);
-    scheduler.AddTask(MakeTask(leaf), &pinned, {Priority::Normal, StackClass::Small, 0});
+    scheduler.AddTask(MakeTask(leaf), &pinned, {Priority::Normal, 0});
     scheduler.SetActiveWorkers(2);
     scheduler.WaitForCounter(&pinned);
     scheduler.DecrementCounter(&gate);
@@ -248,7 +195,7 @@ void MeetInactive() {
 // the other fiber has continued. Another worker must be woken for that one.
 void MeetReady() {
     SchedulerOptions options = MeetingOptions(3);
-    options.smallFibers = 3 + Random(2);
+    options.fibers = 4 + Random(2);
     options.onReport = OnlyThese<ReportCode::Stalled>;
     TaskScheduler scheduler(options);
     Check(scheduler.Start() == Status::Ok, "Start failed");
@@ -276,7 +223,7 @@ void MeetReady() {
     };
     auto leaf = [](TaskScheduler *) {};
     scheduler.AddTask(MakeTask(other), &counter);
-    scheduler.AddTask(MakeTask(home), &counter, {Priority::Normal, StackClass::Small, 0});
+    scheduler.AddTask(MakeTask(home), &counter, {Priority::Normal, 0});
     scheduler.WaitForCounter(&began);
     for (uint32_t i = Random(3); i != 0; --i) scheduler.AddTask(MakeTask(leaf), &counter);
     scheduler.AddTask(MakeTask(opener), &counter);
@@ -288,25 +235,22 @@ void MeetReady() {
 // starved until the second one has ended. weft must not take this for a state in which all fibers
 // wait.
 void PinnedKept() {
-    SchedulerOptions options = Options(2, 3, 1);
-    RunMain(
-        options,
-        [&](TaskScheduler *scheduler) {
-            bool ran = false;
-            auto needed = [&](TaskScheduler *) { ran = true; };
-            auto waits = [&](TaskScheduler *self) {
-                self->Yield();
-                Counter counter;
-                self->AddTask(MakeTask(needed), &counter, {Priority::Normal, StackClass::Small, 0});
-                self->WaitForCounter(&counter);
-                Check(ran, "a wait returned before its task had finished");
-            };
-            auto ends = [](TaskScheduler *self) { self->Yield(); };
-            scheduler->SetActiveWorkers(1);
-            const Task tasks[2] = {MakeTask(waits), MakeTask(ends)};
-            scheduler->AddTasksAndWait(2, tasks, {Priority::Normal, StackClass::Small, 1});
-        },
-        StackClass::Small);
+    SchedulerOptions options = Options(2, 4);
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        bool ran = false;
+        auto needed = [&](TaskScheduler *) { ran = true; };
+        auto waits = [&](TaskScheduler *self) {
+            self->Yield();
+            Counter counter;
+            self->AddTask(MakeTask(needed), &counter, {Priority::Normal, 0});
+            self->WaitForCounter(&counter);
+            Check(ran, "a wait returned before its task had finished");
+        };
+        auto ends = [](TaskScheduler *self) { self->Yield(); };
+        scheduler->SetActiveWorkers(1);
+        const Task tasks[2] = {MakeTask(waits), MakeTask(ends)};
+        scheduler->AddTasksAndWait(2, tasks, {Priority::Normal, 1});
+    });
 }
 
 // The end of a pinned task makes a fiber ready on an inactive worker. The next pinned task blocks
@@ -318,7 +262,7 @@ void MeetPinned() {
         auto holds = [&](TaskScheduler *) {
             while (!wentOn) weft::env::Pause();
         };
-        const TaskOptions there{Priority::Normal, StackClass::Small, 1};
+        const TaskOptions there{Priority::Normal, 1};
         Counter first, second;
         scheduler->SetActiveWorkers(1);
         scheduler->AddTask(MakeTask(ends), &first, there);
@@ -334,7 +278,7 @@ void MeetPinned() {
 void PumpWakes() {
     RunMain(MeetingOptions(2), [&](TaskScheduler *scheduler) {
         bool wentOn = false;
-        const TaskOptions here{Priority::Normal, StackClass::Small, scheduler->CurrentWorker()};
+        const TaskOptions here{Priority::Normal, scheduler->CurrentWorker()};
         auto call = [](TaskScheduler *) {};
         auto waiter = [&](TaskScheduler *self) {
             Counter counter;
@@ -355,8 +299,8 @@ void PumpWakes() {
 // RunPinnedTasks puts a pinned task back because no fiber is free. It must not count this task as
 // run, and the order of the pinned tasks must not change.
 void PumpCounts() {
-    SchedulerOptions options = Options(2, 3, 2);
-    options.onReport = OnlyThese<ReportCode::Stalled, ReportCode::OutOfSmallFibers>;
+    SchedulerOptions options = Options(2, 5);
+    options.onReport = OnlyThese<ReportCode::Stalled, ReportCode::OutOfFibers>;
     TaskScheduler scheduler(options);
     Counter gate(1), blocked, pinned;
     uint32_t done = 0;
@@ -371,9 +315,9 @@ void PumpCounts() {
     auto second = [&](TaskScheduler *) { Check(++done == 2, "a pinned task was overtaken"); };
     auto third = [&](TaskScheduler *) { ++done; };
     auto main = [&](TaskScheduler *running) {
-        running->AddTask(MakeTask(first), &pinned, {Priority::Normal, StackClass::Large, 0});
-        running->AddTask(MakeTask(second), &pinned, {Priority::Normal, StackClass::Small, 0});
-        running->AddTask(MakeTask(third), &pinned, {Priority::Normal, StackClass::Small, 0});
+        running->AddTask(MakeTask(first), &pinned, {Priority::Normal, 0});
+        running->AddTask(MakeTask(second), &pinned, {Priority::Normal, 0});
+        running->AddTask(MakeTask(third), &pinned, {Priority::Normal, 0});
         const uint32_t ran = running->RunPinnedTasks(most);
         Check(ran == done && done == most, "RunPinnedTasks returned a wrong number");
         running->DecrementCounter(&gate);
@@ -381,29 +325,25 @@ void PumpCounts() {
         running->WaitForCounter(&blocked);
     };
     const Task task = MakeTask(main);
-    Check(scheduler.Run(task.function, task.arg, {Priority::Normal, StackClass::Large, 0}) ==
-              Status::Ok,
+    Check(scheduler.Run(task.function, task.arg, {Priority::Normal, 0}) == Status::Ok,
           "Run failed");
 }
 
 // A task yields on a worker that has become inactive, and no fiber is free. It must continue on the
 // other worker, which sleeps.
 void YieldInactive() {
-    RunMain(
-        Options(2, 2, 1),
-        [&](TaskScheduler *scheduler) {
-            bool begun = false;
-            auto yields = [&](TaskScheduler *self) {
-                begun = true;
-                self->SetActiveWorkers(1);
-                for (uint32_t times = 1 + Random(2); times != 0; --times) self->Yield();
-            };
-            Counter counter;
-            scheduler->AddTask(MakeTask(yields), &counter);
-            while (!begun) weft::env::Pause();
-            scheduler->WaitForCounter(&counter);
-        },
-        StackClass::Small);
+    RunMain(Options(2, 3), [&](TaskScheduler *scheduler) {
+        bool begun = false;
+        auto yields = [&](TaskScheduler *self) {
+            begun = true;
+            self->SetActiveWorkers(1);
+            for (uint32_t times = 1 + Random(2); times != 0; --times) self->Yield();
+        };
+        Counter counter;
+        scheduler->AddTask(MakeTask(yields), &counter);
+        while (!begun) weft::env::Pause();
+        scheduler->WaitForCounter(&counter);
+    });
 }
 
 }  // namespace
@@ -417,9 +357,6 @@ std::vector<Model> MeetModels() {
         {"claim_blocks", "a task of a claim blocks its thread until the next one has run",
          ClaimBlocks},
         {"meet_active", "two tasks need a worker that was inactive", MeetActive},
-        {"meet_large", "tasks block until a Large task has got the only Large fiber", MeetLarge},
-        {"pinned_large", "two workers have pinned Large tasks, and there is one Large fiber",
-         PinnedLarge},
         {"meet_attached", "an attached thread blocks until a worker has run its task",
          MeetAttached},
         {"meet_inactive",

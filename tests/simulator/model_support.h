@@ -63,12 +63,11 @@ inline void Dawdle(uint32_t most) {
     for (uint32_t turns = Random(most); turns != 0; --turns) weft::env::Pause();
 }
 
-inline SchedulerOptions Options(uint32_t workers, uint32_t smallFibers, uint32_t largeFibers) {
+inline SchedulerOptions Options(uint32_t workers, uint32_t fibers) {
     SchedulerOptions options;
     options.workers = workers;
-    options.smallFibers = smallFibers;
-    options.largeFibers = largeFibers;
-    options.smallStackBytes = options.largeStackBytes = 32 << 10;
+    options.fibers = fibers;
+    options.stackBytes = 32 << 10;
     options.idle = static_cast<IdlePolicy>(Random(3));
     options.onReport = AnyReportFails;
     return options;
@@ -97,12 +96,10 @@ private:
 
 // Runs `main` as the main task of a new scheduler, until the run has ended.
 template <class Main>
-void RunMain(const SchedulerOptions &options, Main main, StackClass stack = StackClass::Large) {
+void RunMain(const SchedulerOptions &options, Main main) {
     TaskScheduler scheduler(options);
     const Task task = MakeTask(main);
-    TaskOptions mainOptions;
-    mainOptions.stack = stack;
-    Check(scheduler.Run(task.function, task.arg, mainOptions) == Status::Ok, "Run failed");
+    Check(scheduler.Run(task.function, task.arg, TaskOptions()) == Status::Ok, "Run failed");
 }
 
 }  // namespace simulator

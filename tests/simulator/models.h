@@ -24,7 +24,7 @@ std::vector<Model> SchedulerModels();  ///< the whole scheduler, basic features
 std::vector<Model> FairModels();       ///< bounds of waiting times
 std::vector<Model> WaitModels();       ///< restricted waits, child tasks
 std::vector<Model> OwnModels();        ///< waits with Meanwhile::OwnTasks
-std::vector<Model> LargeModels();      ///< Large tasks with too few fibers
+std::vector<Model> RescueModels();     ///< tasks that run on fibers of waiters
 std::vector<Model> EmbedModels();      ///< a scheduler among the threads of a host
 std::vector<Model> GroupModels();      ///< groups of workers
 std::vector<Model> IdleModels();       ///< idleness and the end of a run

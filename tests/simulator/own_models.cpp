@@ -170,7 +170,7 @@ private:
 void OwnTree(const Forms &forms, uint32_t height) {
     const uint32_t workers = 1 + Random(3);
     Tree tree(forms, workers);
-    SchedulerOptions options = Options(workers, 40, 1);
+    SchedulerOptions options = Options(workers, 41);
     if (forms.limited) test::LimitLow(options, 1);
     RunMain(options, [&](TaskScheduler *scheduler) {
         tree.RunRoot(scheduler, height);
@@ -223,7 +223,7 @@ void OwnNeedsComeLate() {
         Counters::Kill(counter);
         ++done;
     };
-    RunMain(Options(2, 12, 1), [&](TaskScheduler *scheduler) {
+    RunMain(Options(2, 13), [&](TaskScheduler *scheduler) {
         if (form == 2) scheduler->AddTask(MakeTask(isReady), own);
         scheduler->AddTask(MakeTask(other), others);
         scheduler->WaitForCounter(own, Meanwhile::OwnTasks);
@@ -266,7 +266,7 @@ void OwnNeedsAreBuried() {
         }
     };
     Work work[2] = {{&counters, gate, &sides[0], &done}, {&counters, gate, &sides[1], &done}};
-    RunMain(Options(workers, 12, 1), [&](TaskScheduler *scheduler) {
+    RunMain(Options(workers, 13), [&](TaskScheduler *scheduler) {
         for (uint32_t i = 0; i < count; ++i) scheduler->AddTask({Work::Outer, &work[i]}, others);
         for (uint32_t i = 0; i < 6; ++i) scheduler->Yield();
         for (uint32_t i = 0; i < count; ++i) {
@@ -318,7 +318,7 @@ void OwnSharesCounter() {
         scheduler->WaitForCounter(shared);
         ++done;
     };
-    RunMain(Options(2, 12, 1), [&](TaskScheduler *scheduler) {
+    RunMain(Options(2, 13), [&](TaskScheduler *scheduler) {
         scheduler->AddTask(MakeTask(shares), others);
         scheduler->WaitForCounter(shared, Meanwhile::OwnTasks);
         scheduler->WaitForCounter(others);
@@ -333,7 +333,7 @@ void OwnNeedsNobodyElse() {
     CountNanoseconds();
     Counters counters;
     Counter *const own = counters.New(), *const others = counters.New();
-    SchedulerOptions options = Options(2, 12, 1);
+    SchedulerOptions options = Options(2, 13);
     options.idle = IdlePolicy::Sleep;
     uint32_t done = 0;
     bool isOver = false;
@@ -401,7 +401,7 @@ void OwnClimbsInCircles() {
     };
     Side each[2] = {{sides[0], sides[1], gate, awaited, 1, &done},
                     {sides[1], sides[0], gate, awaited, 2, &done}};
-    RunMain(Options(3, 12, 1), [&](TaskScheduler *scheduler) {
+    RunMain(Options(3, 13), [&](TaskScheduler *scheduler) {
         for (Side &side : each) scheduler->AddTask({Side::Waits, &side}, side.own);
         for (uint32_t turns = Random(8); turns != 0; --turns) scheduler->Yield();
         for (Side &side : each) {
@@ -423,7 +423,7 @@ void OwnKeepsHost() {
     Counters counters;
     uint32_t done = 0;
     bool isWaiting = false;
-    TaskScheduler scheduler(Options(1 + Random(2), 8, 1));
+    TaskScheduler scheduler(Options(1 + Random(2), 9));
     Check(scheduler.Start() == Status::Ok, "Start failed");
     const bool isChildPinned = Random(2) != 0;
     HostThread attached([&] {
@@ -495,7 +495,7 @@ void OwnHasRoom() {
         scheduler->WaitForCounter(gate, Meanwhile::Nothing);
         ++done;
     };
-    RunMain(Options(2, 1, 1), [&](TaskScheduler *scheduler) {
+    RunMain(Options(2, 2), [&](TaskScheduler *scheduler) {
         scheduler->SetPriority(Priority::High);
         scheduler->AddTask(MakeTask(blocks), others);
         scheduler->WaitForCounter(own, isOwn ? Meanwhile::OwnTasks : Meanwhile::HighOnly);
@@ -551,7 +551,7 @@ void OwnDigHolds() {
         scheduler->WaitForCounter(inner, Meanwhile::OwnTasks);
         Counters::Kill(inner);
     };
-    SchedulerOptions options = Options(2, 12, 1);
+    SchedulerOptions options = Options(2, 13);
     options.idle = IdlePolicy::Sleep;
     RunMain(options, [&](TaskScheduler *scheduler) {
         const ExternalWork outside(*scheduler);

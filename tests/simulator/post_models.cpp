@@ -54,7 +54,7 @@ struct BodyJob : PostedJob {
 
 template <class Body>
 void WithWorkers(uint32_t workers, Body body) {
-    SchedulerOptions options = Options(workers, 6, 1);
+    SchedulerOptions options = Options(workers, 7);
     options.onReport = OnlyThese<ReportCode::Stalled>;
     TaskScheduler scheduler(options);
     Check(scheduler.Start() == Status::Ok, "Start failed");

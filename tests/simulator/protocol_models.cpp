@@ -23,10 +23,10 @@ uint32_t CountOf(const Counter &counter) {
 
 // Options with so few fibers: at least three more than workers.
 SchedulerOptions FewFibers(uint32_t workers, uint32_t fibers) {
-    SchedulerOptions options = Options(workers, 1, 1);
+    // Each worker and attached thread has one more.
+    SchedulerOptions options = Options(workers, fibers - workers - 1);
     options.maxAttached = 1;
-    options.smallFibers = fibers - 2 - workers;  // each worker and attached thread has one more
-    options.onReport = OnlyThese<ReportCode::OutOfSmallFibers, ReportCode::Stalled>;
+    options.onReport = OnlyThese<ReportCode::OutOfFibers, ReportCode::Stalled>;
     return options;
 }
 
@@ -93,7 +93,7 @@ void ClaimSettles() {
     std::vector<Task> tasks;
     for (uint32_t i = 0; i < kTasks; ++i)
         tasks.push_back({Part::Run, &parts.emplace_back(Part{&shared, Random(12)})});
-    SchedulerOptions options = Options(1 + Random(3), 40, 1);
+    SchedulerOptions options = Options(1 + Random(3), 41);
     if (areShort) options.idle = Random(32) != 0 ? IdlePolicy::Sleep : IdlePolicy::Balanced;
     const std::vector<Task> first(50, Task{[](TaskScheduler *, void *) {}, nullptr});
     RunMain(options, [&](TaskScheduler *scheduler) {
@@ -134,7 +134,7 @@ void SleepLevels() {
         ++begun;
         scheduler->WaitForCounter(gate, Meanwhile::NormalOrHigher);
     };
-    RunMain(Options(1 + restricted + Random(2), 16, 1), [&](TaskScheduler *scheduler) {
+    RunMain(Options(1 + restricted + Random(2), 17), [&](TaskScheduler *scheduler) {
         scheduler->AddTask(MakeTask(noLow), waiters);
         if (restricted == 2) scheduler->AddTask(MakeTask(highOnly), waiters);
         Dawdle(200);
@@ -192,7 +192,7 @@ void QuietHandOver() {
 // again for the next round, and a handle of the last round does nothing then.
 void WithdrawRaces() {
     Counters counters;
-    TaskScheduler scheduler(Options(1 + Random(2), 8, 1));
+    TaskScheduler scheduler(Options(1 + Random(2), 9));
     Check(scheduler.Start() == Status::Ok, "Start failed");
     DeferredHandle stale;
     for (uint32_t round = 0; round < 2; ++round) {
@@ -232,7 +232,7 @@ void WithdrawRaces() {
 // A timed batch, a thread that withdraws it, and the deadline.
 void WithdrawTimed() {
     Counters counters;
-    TaskScheduler scheduler(Options(1 + Random(2), 8, 1));
+    TaskScheduler scheduler(Options(1 + Random(2), 9));
     Check(scheduler.Start() == Status::Ok, "Start failed");
     Counter *const done = counters.New();
     uint32_t ran = 0, withdrawn = 0;
@@ -254,7 +254,7 @@ void WithdrawTimed() {
 // A task of a group goes on as another one, once a counter is reached or at a deadline, as a
 // coroutine does. The group is cancelled before or after that. The task must not run twice.
 void WithdrawGoesOn() {
-    TaskScheduler scheduler(Options(1 + Random(2), 8, 1));
+    TaskScheduler scheduler(Options(1 + Random(2), 9));
     Check(scheduler.Start() == Status::Ok, "Start failed");
     TaskGroup group(scheduler);
     TaskOptions of;
@@ -292,7 +292,7 @@ void AnyOverlaps() {
     Counter *const all[3] = {counters.New(1), counters.New(1), counters.New(1)};
     const uint32_t kept = Random(4);  // this one is not lowered before the waits are over
     uint32_t over = 0;
-    TaskScheduler scheduler(Options(1 + Random(2), 8, 1));
+    TaskScheduler scheduler(Options(1 + Random(2), 9));
     Check(scheduler.Start() == Status::Ok, "Start failed");
     const auto wait = [&](TaskScheduler *self, uint32_t first) {
         Counter *const mine[2] = {all[first], all[(first + 1) % 3]};
@@ -434,7 +434,7 @@ void BlockRaces() {
         if (!reached) scheduler->WaitForCounter(counter, Meanwhile::Nothing, target);
         ++blocked;
     };
-    TaskScheduler scheduler(Options(2 + Random(2), 12, 1));
+    TaskScheduler scheduler(Options(2 + Random(2), 13));
     Check(scheduler.Start() == Status::Ok, "Start failed");
     HostThread lowers([&] {
         for (uint32_t i = 0; i < 2; ++i) {
@@ -457,7 +457,7 @@ void BlockRaces() {
 // A thread attaches and detaches again and again, while another one pins tasks to it, and so does a
 // task that it has submitted itself. A task that was accepted runs before the thread detaches.
 void AttachBinds() {
-    SchedulerOptions options = Options(1 + Random(2), 8, 1);
+    SchedulerOptions options = Options(1 + Random(2), 9);
     options.maxAttached = 1 + Random(2);
     static uint32_t s_refused;
     s_refused = 0;
@@ -518,7 +518,7 @@ void FairPickIsOne() {
     constexpr uint32_t kTasks = 800;
     Counters counters;
     SchedulerOptions options = FairOptions(1);
-    options.smallFibers = 16 + Random(16);
+    options.fibers = 17 + Random(16);
     const uint32_t length = 5 + Random(20);
     struct Queue {
         std::vector<Counter *> ends;

@@ -36,7 +36,8 @@ void Tree(TaskScheduler *scheduler, void *arg) {
 void ForkJoin(uint32_t workers, uint32_t fibers) {
     Counters counters;
     Node root{&counters, 2, 0};
-    RunMain(Options(workers, fibers, 1), [&](TaskScheduler *scheduler) { Tree(scheduler, &root); });
+    RunMain(Options(workers, fibers + 1),
+            [&](TaskScheduler *scheduler) { Tree(scheduler, &root); });
 }
 
 // Two tasks end each other's waits in turn, on either worker. Each wait must end, and its counter
@@ -62,7 +63,7 @@ void HandOver() {
     auto first = [&](TaskScheduler *scheduler) { play(scheduler, 0); };
     auto second = [&](TaskScheduler *scheduler) { play(scheduler, 1); };
     const uint32_t fibers = 2 + Random(3);
-    RunMain(Options(2, fibers, 1), [&](TaskScheduler *scheduler) {
+    RunMain(Options(2, fibers + 1), [&](TaskScheduler *scheduler) {
         const Task tasks[2] = {MakeTask(first), MakeTask(second)};
         Counter *counter = counters.New();
         scheduler->AddTasks(2, tasks, counter);
@@ -91,7 +92,7 @@ void LeftForReady() {
         passed = true;
     };
     auto opener = [&](TaskScheduler *scheduler) { scheduler->DecrementCounter(gate); };
-    RunMain(Options(2, 5, 1), [&](TaskScheduler *scheduler) {
+    RunMain(Options(2, 6), [&](TaskScheduler *scheduler) {
         const Task tasks[2] = {MakeTask(opener), MakeTask(waiter)};
         scheduler->AddTask(MakeTask(blocker), counter);
         while (waiting == 0) scheduler->Yield();
@@ -125,7 +126,7 @@ void Slices() {
                     &items[i]};
     }
     const uint32_t workers = 1 + Random(2);
-    RunMain(Options(workers, 4, 1), [&](TaskScheduler *scheduler) {
+    RunMain(Options(workers, 5), [&](TaskScheduler *scheduler) {
         for (int round = 0; round < 2; ++round) {
             Counter *counter = counters.New();
             scheduler->AddTasks(kTasks, tasks, counter);
@@ -139,7 +140,7 @@ void Slices() {
 
 // Nearly all fibers wait, so workers sleep on their thread stacks without a fiber. The last task
 // must still get a fiber.
-void OutOfSmallFibers() {
+void OutOfFibers() {
     Counters counters;
     const uint32_t fibers = 2 + Random(2);
     Counter *gates[2] = {counters.New(1), counters.New(1)};
@@ -154,7 +155,7 @@ void OutOfSmallFibers() {
         ++done;
     };
     const uint32_t workers = 2 + Random(2);
-    RunMain(Options(workers, fibers, 1), [&](TaskScheduler *scheduler) {
+    RunMain(Options(workers, fibers + 1), [&](TaskScheduler *scheduler) {
         Counter *counter = counters.New();
         // At most fibers - 1 tasks wait for the opener at any time.
         for (uint32_t i = 0; i + 1 < fibers; ++i) scheduler->AddTask(MakeTask(waiter), counter);
@@ -214,20 +215,17 @@ void DescendWithFewFibers() {
     DeepWait top{counters, 2 * fibers - 2 + Random(2), ran, Random(2) != 0, Random(2) != 0};
     const uint32_t rounds = 1 + Random(12);
     const uint64_t begin = weft::env::Now();
-    SchedulerOptions options = Options(2 + Random(2), fibers, 0);
+    SchedulerOptions options = Options(2 + Random(2), fibers);
     options.stallMilliseconds = 1000;
-    RunMain(
-        options,
-        [&](TaskScheduler *scheduler) {
-            for (uint32_t i = 0; i < rounds; ++i) {
-                Counter *counter = counters.New();
-                top.leaves = 0;
-                scheduler->AddTask({DescendOnStack, &top}, counter);
-                scheduler->WaitForCounter(counter);
-                Counters::Kill(counter);
-            }
-        },
-        StackClass::Small);
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        for (uint32_t i = 0; i < rounds; ++i) {
+            Counter *counter = counters.New();
+            top.leaves = 0;
+            scheduler->AddTask({DescendOnStack, &top}, counter);
+            scheduler->WaitForCounter(counter);
+            Counters::Kill(counter);
+        }
+    });
     // otherwise only the watch for stalls has woken a worker that can hand a task to a waiter
     Check(weft::env::Now() - begin < 1'000'000'000, "a worker slept although a waiter had room");
     Check(ran == rounds * (top.depth + 1), "a task was lost");
@@ -262,32 +260,28 @@ void WaitsWithoutRoom(TaskScheduler *scheduler, void *arg) {
 void RescueOnTop() {
     Counters counters;
     WaitWithoutRoom wait{counters.New(), Random(2) != 0};
-    SchedulerOptions options = Options(1, 2, 0);
-    uint32_t holders = 0;  // tasks that only hold a fiber
-    options.smallFibers = options.largeFibers = options.maxAttached = 1;
-    holders = 2;
+    SchedulerOptions options = Options(1, 2);
+    options.maxAttached = 1;
+    constexpr uint32_t kHolders = 2;  // tasks that only hold a fiber
     Counter *const gate = counters.New(1), *const held = counters.New();
     uint32_t holding = 0;
     auto holds = [&](TaskScheduler *scheduler) {
         ++holding;
         WaitForCounterFor(*scheduler, gate, std::chrono::hours(1));
     };
-    RunMain(
-        options,
-        [&](TaskScheduler *scheduler) {
-            for (uint32_t i = 0; i < holders; ++i) scheduler->AddTask(MakeTask(holds), held);
-            while (holding != holders) scheduler->Yield();
-            Counter *counter = counters.New();
-            TaskOptions pinned;  // so that the task does not run inline
-            pinned.worker = 0;
-            scheduler->AddTask({WaitsWithoutRoom, &wait}, counter, pinned);
-            scheduler->WaitForCounter(counter);
-            Check(wait.leaves == 2, "a wait ended before children of the task");
-            Counters::Kill(counter);
-            scheduler->DecrementCounter(gate);
-            scheduler->WaitForCounter(held);
-        },
-        StackClass::Small);
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        for (uint32_t i = 0; i < kHolders; ++i) scheduler->AddTask(MakeTask(holds), held);
+        while (holding != kHolders) scheduler->Yield();
+        Counter *counter = counters.New();
+        TaskOptions pinned;  // so that the task does not run inline
+        pinned.worker = 0;
+        scheduler->AddTask({WaitsWithoutRoom, &wait}, counter, pinned);
+        scheduler->WaitForCounter(counter);
+        Check(wait.leaves == 2, "a wait ended before children of the task");
+        Counters::Kill(counter);
+        scheduler->DecrementCounter(gate);
+        scheduler->WaitForCounter(held);
+    });
     Check(wait.hasRun && wait.wasLate == wait.isTimed, "a task was lost");
 }
 
@@ -301,7 +295,7 @@ void ExternalDecrement() {
         Counter *gate;
     } shared{nullptr, gate};
     weft::env::Thread thread;
-    SchedulerOptions options = Options(2, 3, 1);
+    SchedulerOptions options = Options(2, 4);
     options.onReport = [](const Report &report, void *) {
         if (report.code != ReportCode::Stalled) Fail(report.what);
     };
@@ -331,7 +325,7 @@ void LanesAndYield() {
         ++done;
     };
     const uint32_t workers = 1 + Random(3);
-    RunMain(Options(workers, 2 + Random(3), 1), [&](TaskScheduler *scheduler) {
+    RunMain(Options(workers, 3 + Random(3)), [&](TaskScheduler *scheduler) {
         for (Priority priority : {Priority::Low, Priority::Normal, Priority::High}) {
             TaskOptions options;
             options.priority = priority;
@@ -361,7 +355,7 @@ void Fused() {
         }
     };
     const uint32_t workers = 2 + Random(2);
-    RunMain(Options(workers, 4, 1), [&](TaskScheduler *scheduler) {
+    RunMain(Options(workers, 5), [&](TaskScheduler *scheduler) {
         Level root{&done, 2};
         Work::Do(scheduler, &root);
     });
@@ -385,7 +379,7 @@ void BlocksInBatch() {
         }
     };
     std::vector<Task> tasks(kTasks, MakeTask(task));
-    RunMain(Options(2, 4, 1), [&](TaskScheduler *scheduler) {
+    RunMain(Options(2, 5), [&](TaskScheduler *scheduler) {
         Counter counter;
         scheduler->AddTasks(kTasks, tasks.data(), &counter);
         scheduler->WaitForCounter(&counter);
@@ -432,7 +426,7 @@ void Closures() {
     Ledger ledger;
     Cell cells[kClosures];
     const uint32_t workers = 1 + Random(3);
-    SchedulerOptions options = Options(workers, 4, 1);
+    SchedulerOptions options = Options(workers, 5);
     options.onReport = OnlyThese<ReportCode::Stalled>;
     RunMain(options, [&](TaskScheduler *scheduler) {
         Counter *gate = counters.New(1), *all = counters.New();
@@ -477,7 +471,7 @@ std::vector<Model> SchedulerModels() {
         {"slices", "slices, claims, a wait for a later task of the slice", Slices},
         {"batch_blocks", "a task of a batch blocks its thread until the others have run",
          BlocksInBatch},
-        {"pool_empty", "fewer fibers than waiting tasks", OutOfSmallFibers},
+        {"pool_empty", "fewer fibers than waiting tasks", OutOfFibers},
         {"rescue_climbs", "a chain of waits that needs the room of all fibers",
          DescendWithFewFibers},
         {"rescue_on_top", "a task on top of a wait that depends on it indirectly", RescueOnTop},

@@ -27,7 +27,7 @@ void Preempt(uint32_t most) {
 }
 
 SchedulerOptions StallOptions(uint32_t workers, uint32_t fibers) {
-    SchedulerOptions options = Options(workers, fibers, 1);
+    SchedulerOptions options = Options(workers, fibers + 1);
     if (Random(2) != 0) options.idle = IdlePolicy::Spin;
     options.stallMilliseconds = 1;
     return options;
@@ -52,7 +52,7 @@ void StallHands() {
             const Task tasks[3] = {kinds[Random(3)], kinds[Random(3)], kinds[Random(3)]};
             TaskOptions of = Of(static_cast<Priority>(Random(3)));
             if (options.groupCount != 0 && Random(2) != 0)
-                of.groups = 1u << Random(2);
+                of.group = static_cast<uint8_t>(Random(2));
             else if (Random(2) != 0)
                 of.worker = Random(workers);
             Counter first(1), all;
@@ -66,7 +66,7 @@ void StallHands() {
             scheduler->DecrementCounter(&first);
             if (Random(2) != 0) WaitForCounterFor(*scheduler, &all, microseconds(Random(1500)));
             // another worker must be able to run the tasks then
-            const bool isFree = workers != 1 && of.groups == 0 && of.worker == kAnyWorker;
+            const bool isFree = workers != 1 && of.group == kAnyGroup && of.worker == kAnyWorker;
             scheduler->WaitForCounter(
                 &all, isFree && Random(2) != 0 ? Meanwhile::Nothing : Meanwhile::AnyTask);
         }
@@ -88,7 +88,7 @@ struct Told {
 
 // All fibers wait, and tasks are left. That is reported, once, and nothing else.
 void StallEmpty() {
-    Told told{{}, ReportCode::OutOfSmallFibers};
+    Told told{{}, ReportCode::OutOfFibers};
     SchedulerOptions options = StallOptions(2 + Random(3), 1);
     options.maxAttached = 1;
     options.onReport = Told::Report;
@@ -160,7 +160,7 @@ void StallTold() {
 
 // A thread of the host is kept from running in a call that ends the waits. That is no stall.
 void StallInCall() {
-    SchedulerOptions options = Options(1 + Random(2), 8, 1);
+    SchedulerOptions options = Options(1 + Random(2), 9);
     options.idle = Random(2) != 0 ? IdlePolicy::Sleep : IdlePolicy::Balanced;
     options.stallMilliseconds = 20;
     Counter gate(1);

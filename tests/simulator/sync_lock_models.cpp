@@ -77,7 +77,7 @@ void SyncMutexLifetime() {
 // The run ends while a thread of the host begins to wait for a mutex or an event, so a notifier may
 // be unable to use the scheduler. The wait must still end.
 void SyncStops() {
-    SchedulerOptions options = Options(1, 6, 1);
+    SchedulerOptions options = Options(1, 7);
     options.onReport = OnlyThese<ReportCode::Stalled, ReportCode::NotRunning>;
     TaskScheduler scheduler(options);
     Check(scheduler.Start() == Status::Ok, "Start failed");
@@ -165,7 +165,7 @@ void SyncShared() {
 // to run this task. WrongThread must be reported to one of them, and the mutex must stay intact.
 void SyncUnlockedTwice() {
     uint32_t refused = 0;
-    SchedulerOptions options = Options(1, 6, 1);
+    SchedulerOptions options = Options(1, 7);
     options.user = &refused;
     options.onReport = [](const Report &report, void *user) {
         if (report.code != ReportCode::WrongThread)

@@ -35,7 +35,7 @@ void AllAtOnce(TaskScheduler &scheduler, uint32_t tasks, Body body) {
 // Runs `body` between Start and Stop of a scheduler with one or two workers.
 template <class Body>
 void WithScheduler(Body body) {
-    SchedulerOptions options = Options(1 + Random(2), 6, 1);
+    SchedulerOptions options = Options(1 + Random(2), 7);
     options.onReport = OnlyThese<ReportCode::Stalled>;
     TaskScheduler scheduler(options);
     Check(scheduler.Start() == Status::Ok, "Start failed");

@@ -4,6 +4,7 @@
 #include "weft/deferred.h"
 #include "weft/time.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace simulator {
@@ -50,7 +51,7 @@ void Deadline() {
         SleepFor(*scheduler, Some());
         scheduler->DecrementCounter(counter);
     };
-    RunMain(Options(1 + Random(3), 3 + Random(3), 2), [&](TaskScheduler *scheduler) {
+    RunMain(Options(1 + Random(3), 5 + Random(3)), [&](TaskScheduler *scheduler) {
         const Task tasks[5] = {MakeTask(wait), MakeTask(wait), MakeTask(wait), MakeTask(lower),
                                MakeTask(lower)};
         scheduler->AddTasksAndWait(5, tasks);
@@ -81,26 +82,23 @@ struct Sleepers {
             for (const uint32_t all = begun; awake < all;) weft::env::Pause();
             ++held;
         };
-        RunMain(
-            options,
-            [&](TaskScheduler *scheduler) {
-                Counter counter;
-                for (uint32_t i = 0; i < count; ++i) scheduler->AddTask(MakeTask(sleep), &counter);
-                const uint32_t free = Random(workers);
-                for (uint32_t i = 0; i < workers; ++i) {
-                    if (Random(3) == 0) SleepFor(*scheduler, Some());
-                    if (i == free) continue;
-                    TaskOptions here;
-                    if (Random(2) != 0) here.worker = i;
-                    scheduler->AddTask(MakeTask(hold), &counter, here);
-                }
-                if (Random(2) != 0) SleepFor(*scheduler, Some());
-                // A task that polls keeps its worker from searching for work.
-                if (Random(2) != 0)
-                    while (!scheduler->PollCounter(&counter)) scheduler->Yield();
-                scheduler->WaitForCounter(&counter);
-            },
-            StackClass::Small);
+        RunMain(options, [&](TaskScheduler *scheduler) {
+            Counter counter;
+            for (uint32_t i = 0; i < count; ++i) scheduler->AddTask(MakeTask(sleep), &counter);
+            const uint32_t free = Random(workers);
+            for (uint32_t i = 0; i < workers; ++i) {
+                if (Random(3) == 0) SleepFor(*scheduler, Some());
+                if (i == free) continue;
+                TaskOptions here;
+                if (Random(2) != 0) here.worker = i;
+                scheduler->AddTask(MakeTask(hold), &counter, here);
+            }
+            if (Random(2) != 0) SleepFor(*scheduler, Some());
+            // A task that polls keeps its worker from searching for work.
+            if (Random(2) != 0)
+                while (!scheduler->PollCounter(&counter)) scheduler->Yield();
+            scheduler->WaitForCounter(&counter);
+        });
         Check(awake == begun && awake >= count && held == workers - 1, "a task was lost");
     }
 };
@@ -108,16 +106,16 @@ struct Sleepers {
 // There are more fibers than tasks.
 void SleepersOnManyFibers() {
     Sleepers sleepers{1 + Random(3), 1 + Random(3)};
-    sleepers.Run(Options(sleepers.workers, 12, 1));
+    sleepers.Run(Options(sleepers.workers, 13));
 }
 
 // There are hardly more fibers than workers. Workers without a free fiber must process deadlines,
 // too.
 void SleepersOnFewFibers() {
     Sleepers sleepers{1 + Random(3), 2 + Random(3)};
-    SchedulerOptions options = Options(sleepers.workers, sleepers.workers + Random(3), 1);
-    if (options.smallFibers < 2) options.smallFibers = 2;
-    options.onReport = OnlyThese<ReportCode::OutOfSmallFibers>;
+    const uint32_t fibers = std::max(3u, sleepers.workers + 1 + Random(3));
+    SchedulerOptions options = Options(sleepers.workers, fibers);
+    options.onReport = OnlyThese<ReportCode::OutOfFibers>;
     sleepers.Run(options);
 }
 
@@ -127,7 +125,7 @@ void DeadlineExternal() {
     Counters counters;
     Counter *counter = counters.New(1);
     TimedWait wait{counter};
-    TaskScheduler scheduler(Options(1 + Random(2), 4, 1));
+    TaskScheduler scheduler(Options(1 + Random(2), 5));
     HostThread thread([&] { wait.Wait(&scheduler); });
     auto lower = [&](TaskScheduler *running) {
         SleepFor(*running, Some());
@@ -166,7 +164,7 @@ void DeadlineAny() {
         written[which].Set(1);
         running->DecrementCounter(both[which]);
     };
-    TaskScheduler scheduler(Options(1 + Random(2), 5, 1));
+    TaskScheduler scheduler(Options(1 + Random(2), 6));
     HostThread thread([&] { wait(&scheduler); });
     Check(scheduler.Start() == Status::Ok, "Start failed");
     thread.Start();
@@ -184,7 +182,7 @@ void DeadlineAttached() {
     Counters counters;
     Counter *counter = counters.New(1);
     TimedWait waits[3] = {{counter}, {counter}, {counter}};
-    TaskScheduler scheduler(Options(Random(2), 4, 1));
+    TaskScheduler scheduler(Options(Random(2), 5));
     HostThread thread([&] {
         SleepFor(scheduler, Some());
         scheduler.DecrementCounter(counter);
@@ -215,7 +213,7 @@ void Deferred() {
     Counters counters;
     Counter *counter = counters.New(2);
     uint32_t ran[4] = {};
-    SchedulerOptions options = Options(1 + Random(2), 3 + Random(2), 1);
+    SchedulerOptions options = Options(1 + Random(2), 4 + Random(2));
     options.onReport =
         OnlyThese<ReportCode::Stalled>;  // all tasks may wait for the external thread
     TaskScheduler scheduler(options);
@@ -267,7 +265,7 @@ void DeferredBatch() {
     Counter *after[2] = {counters.New(2), counters.New(1)};
     Cell written[3];
     uint32_t ran[kTasks] = {}, returned = 0;
-    SchedulerOptions options = Options(1 + Random(2), 4, 1);
+    SchedulerOptions options = Options(1 + Random(2), 5);
     options.onReport = OnlyThese<ReportCode::Stalled>;
     TaskScheduler scheduler(options);
     const auto lowerAs = [&](uint32_t index) {
@@ -331,7 +329,7 @@ void StopForWithdraws() {
     uint32_t ran = 0, submitted = 0;
     auto task = [&](TaskScheduler *) { ++ran; };
     const Task both[2] = {MakeTask(task), MakeTask(task)};
-    SchedulerOptions options = Options(Random(3), 4, 1);
+    SchedulerOptions options = Options(Random(3), 5);
     options.stopGraceMilliseconds = Random(2);
     options.onReport = OnlyThese<ReportCode::EndDelayed, ReportCode::RunEnding, ReportCode::Stalled,
                                  ReportCode::NotRunning>;  // the thread may come too late
@@ -375,7 +373,7 @@ void StopForWithdraws() {
 // the deadline has been processed. The other worker must process it.
 void TimedBusy() {
     uint32_t ran = 0;
-    RunMain(Options(2, 4, 1), [&](TaskScheduler *scheduler) {
+    RunMain(Options(2, 5), [&](TaskScheduler *scheduler) {
         auto timed = [&](TaskScheduler *) { ++ran; };
         for (uint32_t i = 0; i < 3; ++i) {
             for (uint32_t steps = Random(200); steps != 0; --steps)
@@ -392,27 +390,24 @@ void TimedBusy() {
 // has just woken for the first one and gone back to sleep.
 void TimedStarved() {
     bool held = false, last = false;
-    SchedulerOptions options = Options(2, 2, 1);
+    SchedulerOptions options = Options(2, 3);
     options.idle = IdlePolicy::Sleep;
-    options.onReport = OnlyThese<ReportCode::OutOfSmallFibers>;
-    RunMain(
-        options,
-        [&](TaskScheduler *scheduler) {
-            const Clock::time_point soon = Now() + Some();
-            auto hold = [&](TaskScheduler *running) {
-                SleepUntil(*running, soon);
-                while (!last) weft::env::Pause();
-                held = true;
-            };
-            TaskOptions here;
-            here.worker = Random(2);
-            Counter counter;
-            scheduler->AddTask(MakeTask(hold), &counter, here);
-            SleepUntil(*scheduler, soon + Some());
-            last = true;
-            scheduler->WaitForCounter(&counter);
-        },
-        StackClass::Small);
+    options.onReport = OnlyThese<ReportCode::OutOfFibers>;
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        const Clock::time_point soon = Now() + Some();
+        auto hold = [&](TaskScheduler *running) {
+            SleepUntil(*running, soon);
+            while (!last) weft::env::Pause();
+            held = true;
+        };
+        TaskOptions here;
+        here.worker = Random(2);
+        Counter counter;
+        scheduler->AddTask(MakeTask(hold), &counter, here);
+        SleepUntil(*scheduler, soon + Some());
+        last = true;
+        scheduler->WaitForCounter(&counter);
+    });
     Check(held, "a task was lost");
 }
 
@@ -424,7 +419,7 @@ void TicksRestart() {
         SleepFor(*scheduler, Some());
         ++awake;
     };
-    RunMain(Options(1 + Random(2), 6, 1), [&](TaskScheduler *scheduler) {
+    RunMain(Options(1 + Random(2), 7), [&](TaskScheduler *scheduler) {
         Counter counter;
         const Task tasks[3] = {MakeTask(sleep), MakeTask(sleep), MakeTask(sleep)};
         scheduler->AddTasks(3, tasks, &counter);

@@ -20,7 +20,7 @@ constexpr uint32_t kNowhere = ~0u;
 void NothingRuns() {
     Counters counters;
     uint32_t done = 0, waitingOn = kNowhere, pinnedRan = 0;
-    SchedulerOptions options = Options(2 + Random(2), 6, 2);
+    SchedulerOptions options = Options(2 + Random(2), 8);
     const auto check = [&](TaskScheduler *scheduler) {
         Check(scheduler->CurrentWorker() != waitingOn, "a task runs on a thread that blocks");
     };
@@ -76,7 +76,7 @@ void NothingUntil() {
         running->DecrementCounter(&byHand);
     });
     const bool lowersSoon = Random(2) != 0;
-    RunMain(Options(1, 4, 1), [&](TaskScheduler *scheduler) {
+    RunMain(Options(1, 5), [&](TaskScheduler *scheduler) {
         running = scheduler;
         if (lowersSoon) lowering.Start();
         const Clock::time_point deadline = Now() + std::chrono::microseconds(Random(3));
@@ -94,7 +94,7 @@ void NothingUntil() {
 void NothingAttached() {
     Counters counters;
     uint32_t done = 0;
-    TaskScheduler scheduler(Options(1 + Random(2), 6, 1));
+    TaskScheduler scheduler(Options(1 + Random(2), 7));
     Check(scheduler.Start() == Status::Ok, "Start failed");
     auto leaf = [&](TaskScheduler *) { ++done; };
     HostThread attached([&] {
@@ -141,7 +141,7 @@ void NothingMeets() {
         scheduler->WaitForCounter(sides[1].own, Meanwhile::Nothing);
         ++done;
     };
-    RunMain(Options(3, 6, 1), [&](TaskScheduler *scheduler) {
+    RunMain(Options(3, 7), [&](TaskScheduler *scheduler) {
         Counter *counter = counters.New();
         scheduler->AddTask(MakeTask(first), counter);
         scheduler->AddTask(MakeTask(second), counter);
@@ -179,9 +179,7 @@ struct Other {
         scheduler->AddTask(task, &counter, Of(Priority::High));
         scheduler->WaitForCounter(&counter);
     }
-    static TaskOptions Of(Priority priority) {
-        return {priority, StackClass::Small, kAnyWorker, nullptr};
-    }
+    static TaskOptions Of(Priority priority) { return {priority, kAnyWorker, nullptr}; }
 };
 
 // A wait with HighOnly or NormalOrHigher among tasks of all priorities. Its worker must not begin a
@@ -193,7 +191,7 @@ void HigherOnly() {
     const bool high = Random(2) != 0;
     uint32_t expected = 0;
     Other others[6];
-    RunMain(Options(workers, 2 + Random(6), 1), [&](TaskScheduler *scheduler) {
+    RunMain(Options(workers, 3 + Random(6)), [&](TaskScheduler *scheduler) {
         Counter *own = counters.New(), *rest = counters.New();
         for (uint32_t i = 0; i < 6; ++i) {
             const Priority priority = static_cast<Priority>(Random(3));
@@ -238,7 +236,7 @@ void HigherWakes() {
         while (hasRun.Get() == 0) weft::env::Pause();
     };
     HostThread outside([&] { submit(running); });
-    RunMain(Options(2, 6, 1), [&](TaskScheduler *scheduler) {
+    RunMain(Options(2, 7), [&](TaskScheduler *scheduler) {
         running = scheduler;
         Counter *counter = counters.New();
         scheduler->AddTask(MakeTask(hold), counter);
@@ -268,7 +266,7 @@ void HigherGetsStack() {
         scheduler->AddTask(MakeTask(high), nullptr, Other::Of(Priority::High));
         scheduler->DecrementCounter(go);
     };
-    RunMain(Options(2, 2, 1), [&](TaskScheduler *scheduler) {
+    RunMain(Options(2, 3), [&](TaskScheduler *scheduler) {
         Counter *counter = counters.New();
         scheduler->AddTask(MakeTask(submit), counter);
         scheduler->AddTask(MakeTask(hold), counter, Other::Of(Priority::High));
@@ -278,9 +276,9 @@ void HigherGetsStack() {
     });
 }
 
-// Of two small fibers one waits, and the other one runs the task that submits the task for which
-// the first one waits. The restricted worker has no fiber, and finds both. It must not continue the
-// first fiber with the task, because its wait allows only High tasks.
+// One fiber waits, and another one runs the task that submits the task for which the first one
+// waits. The restricted worker finds both. It must not continue the first fiber with the task,
+// because its wait allows only High tasks.
 void HigherHandsNothing() {
     Counter waits(1), comes(1), event(1);
     uint32_t restricted = kNowhere;
@@ -301,7 +299,7 @@ void HigherHandsNothing() {
         scheduler->DecrementCounter(&comes);
         for (uint32_t i = Random(300); i != 0; --i) weft::env::Pause();
     };
-    RunMain(Options(2, 2, 1), [&](TaskScheduler *scheduler) {
+    RunMain(Options(2, 3), [&](TaskScheduler *scheduler) {
         scheduler->AddTask(MakeTask(waiter));
         scheduler->WaitForCounter(&waits);
         scheduler->AddTask(MakeTask(submits));
@@ -327,7 +325,7 @@ void HigherRescueHolds() {
         scheduler->AddTask(MakeTask(leaf), others);
         weft::env::Pause();  // the other worker takes the task
     };
-    SchedulerOptions options = Options(2, 1, 1);
+    SchedulerOptions options = Options(2, 2);
     options.idle = IdlePolicy::Sleep;
     RunMain(options, [&](TaskScheduler *scheduler) {
         const ExternalWork outside(*scheduler);
@@ -355,7 +353,7 @@ void HigherMeets() {
         ++done;
     };
     auto leaf = [&](TaskScheduler *) { ++done; };
-    RunMain(Options(3, 4 + Random(4), 1), [&](TaskScheduler *scheduler) {
+    RunMain(Options(3, 5 + Random(4)), [&](TaskScheduler *scheduler) {
         Counter *counter = counters.New();
         scheduler->AddTask(MakeTask(first), counter);
         scheduler->AddTask(MakeTask(second), counter);
@@ -384,7 +382,7 @@ void RestrictedRest() {
         ++done;
     };
     CountNanoseconds();
-    SchedulerOptions options = Options(3, 3, 1);
+    SchedulerOptions options = Options(3, 4);
     options.idle = IdlePolicy::Sleep;
     options.trace.kinds = TraceHooks::Bit(TraceKind::Park);
     options.trace.event = [](const TraceEvent &, void *) { ++*s_parks; };
@@ -440,7 +438,7 @@ void ChildTree() {
     for (uint32_t i = 0; i <= depth; ++i) nodes.push_back({depth - i, &visits, &counters});
     const Task root{Node::Visit, nodes.data()};
     const bool isFused = Random(2) != 0, hasOther = Random(2) != 0;
-    RunMain(Options(1 + Random(3), 20, 1), [&](TaskScheduler *scheduler) {
+    RunMain(Options(1 + Random(3), 21), [&](TaskScheduler *scheduler) {
         auto leaf = [](TaskScheduler *) {};
         const Task tasks[] = {root, MakeTask(leaf)};
         if (isFused) {
@@ -459,7 +457,7 @@ void ChildTree() {
 // Tasks wait in different ways, with migrateAfterWait. After each wait the task is on another
 // worker, unless it has tried for ten milliseconds. All tasks end.
 void Migrate() {
-    SchedulerOptions options = Options(2 + Random(2), 12, 2);
+    SchedulerOptions options = Options(2 + Random(2), 14);
     options.migrateAfterWait = true;
     uint32_t done = 0;
     auto leaf = [&](TaskScheduler *) {};
@@ -501,7 +499,7 @@ uint64_t CostOfValues(uint32_t waiters) {
         Check(counter.Value() <= value, "a wait ended too early");
         ++done;
     };
-    RunMain(Options(1, waiters + 1, 1), [&](TaskScheduler *scheduler) {
+    RunMain(Options(1, waiters + 2), [&](TaskScheduler *scheduler) {
         const std::vector<Task> tasks(waiters, MakeTask(waits));
         Counter all;
         scheduler->AddTasks(waiters, tasks.data(), &all);

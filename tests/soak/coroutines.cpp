@@ -34,7 +34,7 @@ Coroutine<> Go(Walk &walk, uint64_t seed, uint32_t depth) {
         Nodes nodes(walk.graph, random, 1 + random.Below(6), depth - 1);
         Counter counter;
         walk.scheduler.AddTasks(nodes.Count(), nodes.Tasks(), &counter,
-                                {Priority::Normal, StackClass::Small, kAnyWorker, kTaskNames[0]});
+                                {Priority::Normal, kAnyWorker, kTaskNames[0]});
         walk.graph.CountWait();
         if (random.OneIn(2)) {  // waits that give up, until one does not
             while (!co_await UntilDeadline{counter, Now() + microseconds(random.Below(100))}) {

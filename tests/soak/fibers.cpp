@@ -31,8 +31,8 @@ struct Census {
 
 uint32_t CheckFibers(TaskScheduler &scheduler, const SchedulerOptions &options, bool isTask,
                      Figures &figures) {
-    const uint32_t tasks = options.smallFibers + options.largeFibers - isTask;
-    Census census(GetStatistics(scheduler).largeFibers);
+    const uint32_t tasks = options.fibers - isTask;
+    Census census(GetStatistics(scheduler).fibers);
     if (isTask) census.seen[scheduler.CurrentFiber()].fetch_add(1);
     census.Fill(scheduler, tasks);
     for (size_t i = 0; i < census.seen.size(); ++i) {

@@ -45,8 +45,7 @@ struct Pipeline {
             for (uint32_t i = 0; i < kCells; ++i)
                 batch[i] = {[](TaskScheduler *, void *cell) { ++*static_cast<uint32_t *>(cell); },
                             &frame[i]};
-            scheduler->AddTasksAndWait(kCells, batch,
-                                       {Priority::Normal, StackClass::Small, kAnyWorker, kName});
+            scheduler->AddTasksAndWait(kCells, batch, {Priority::Normal, kAnyWorker, kName});
             tasks.fetch_add(kCells);
         }
         if (std::any_of(frame, frame + kCells, [&](uint32_t cell) { return cell != stage + 1; }))

@@ -41,7 +41,7 @@ Nodes::Nodes(Graph &graph, Random &random, uint32_t count, uint32_t depth)
 void Nodes::Place(const TaskOptions &options) {
     for (Node &node : m_nodes) {
         node.worker = options.worker;
-        node.groups = options.groups;
+        node.group = options.group;
     }
 }
 
@@ -65,9 +65,9 @@ void Nodes::Check() {
 Graph::Graph(Figures &figures, const SchedulerOptions &options, TaskScheduler &scheduler)
     : m_figures(figures),
       m_options(options),
-      m_pool(GetStatistics(scheduler).largeFibers),
+      m_pool(GetStatistics(scheduler).fibers),
       m_workers(scheduler.WorkerCount()),
-      m_permits(static_cast<int32_t>(options.smallFibers) - 1),
+      m_permits(static_cast<int32_t>(options.fibers) - 2),  // one is for the main task
       m_forgotten(kForgotten) {
     for (uint32_t i = 0, end = 0; i < options.groupCount; ++i)
         m_groupEnds.push_back(end += options.groups[i].workers);
@@ -79,7 +79,7 @@ void Graph::Grow(TaskScheduler &scheduler, uint64_t seed, uint32_t tasks, uint32
     Nodes roots(*this, random, 1 + random.Below(4), 2 + random.Below(5));
     TaskOptions options = Options(random);
     if (worker != kAnyWorker) options.worker = worker;
-    if (worker != kAnyWorker) options.groups = 0;
+    if (worker != kAnyWorker) options.group = kAnyGroup;
     roots.Place(options);
     CountWait();
     if (random.OneIn(2)) {
@@ -104,9 +104,8 @@ void Graph::RunNode(TaskScheduler *scheduler, void *arg) {
         uint32_t group = 0;
         for (const uint32_t end : graph.m_groupEnds)
             group += scheduler->CurrentWorker() >= end ? 1 : 0;
-        if (node.groups != 0 && (node.groups >> group & 1) == 0)
-            graph.m_figures.Fail("a task of the groups %#x %s in group %u", node.groups, when,
-                                 group);
+        if (node.group != kAnyGroup && node.group != group)
+            graph.m_figures.Fail("a task of group %u %s in group %u", node.group, when, group);
     };
     check("begins");
     const uint32_t fiber = scheduler->CurrentFiber();
@@ -173,8 +172,8 @@ TaskOptions Graph::Options(Random &random) const {
     options.name = kTaskNames[0];
     // About one task in four names a group.
     if (!m_groupEnds.empty() && options.worker == kAnyWorker && random.OneIn(4))
-        options.groups =
-            static_cast<uint8_t>(1u << random.Below(static_cast<uint32_t>(m_groupEnds.size())));
+        options.group =
+            static_cast<uint8_t>(random.Below(static_cast<uint32_t>(m_groupEnds.size())));
     return options;
 }
 

@@ -24,7 +24,7 @@ struct Node {
     uint64_t seed = 0;
     uint32_t depth = 0;                         ///< 0 for a leaf
     uint32_t worker = weft::kAnyWorker;         ///< the worker to which it is pinned
-    uint8_t groups = 0;                         ///< the groups that it names
+    uint8_t group = weft::kAnyGroup;            ///< the group that it names
     std::atomic<uint32_t> *finished = nullptr;  ///< incremented last
     /// Plain: read it only after a wait for the task.
     uint32_t ran = 0;
@@ -54,9 +54,9 @@ private:
     std::vector<weft::Task> m_tasks;
 };
 
-/// A permit to wait. So few tasks have one at a time that a fiber of each class is left for other
-/// tasks. If all fibers of a class waited for tasks of this class, the waits would never end. That
-/// would be a mistake of the user, which the soak does not make.
+/// A permit to wait. So few tasks have one at a time that a fiber is left for other tasks. If all
+/// fibers waited for tasks, the waits would never end. That would be a mistake of the user, which
+/// the soak does not make.
 class Permit {
 public:
     /// For a wait on the caller's own fiber.

@@ -159,7 +159,7 @@ void Graph::Forget(TaskScheduler &scheduler, Node &, Random &random) {
         m_forgotten[i].graph = this;
         m_forgotten[i].seed = random.Next();
         m_forgotten[i].worker = options.worker;
-        m_forgotten[i].groups = options.groups;
+        m_forgotten[i].group = options.group;
         CountSubmitted(1);
         scheduler.AddTask({RunNode, &m_forgotten[i]}, nullptr, options);
     }

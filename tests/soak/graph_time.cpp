@@ -68,7 +68,7 @@ void Graph::Deferred(TaskScheduler &scheduler, Node &, Random &random) {
     for (uint32_t i = 0; i < count; ++i) {
         const TaskOptions options = Options(random);
         nodes[i].worker = options.worker;
-        nodes[i].groups = options.groups;
+        nodes[i].group = options.group;
         if (random.OneIn(3)) {
             later.due[i] = Soon(random);
             if (!AddTaskAt(scheduler, later.due[i], nodes.Tasks()[i], &counter, options))

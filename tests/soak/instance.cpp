@@ -39,12 +39,10 @@ Instance::Instance(uint64_t seed, bool hooks, bool nested, Figures &figures)
 
 SchedulerOptions Instance::RandomOptions() {
     static constexpr uint32_t kWorkers[] = {1, 2, 2, 2, 3, 4, 8, kAnyWorker, 0};
-    static constexpr uint32_t kPools[][2] = {{2, 1}, {3, 2}, {16, 4}, {128, 32}, {128, 32}};
+    static constexpr uint32_t kFibers[] = {3, 5, 20, 160, 160};
     SchedulerOptions options;
     options.workers = kWorkers[m_random.Below(m_nested ? 5 : 9)];
-    const uint32_t pool = m_random.Below(m_nested ? 3 : 5);
-    options.smallFibers = kPools[pool][0];
-    options.largeFibers = kPools[pool][1];
+    options.fibers = kFibers[m_random.Below(m_nested ? 3 : 5)];
     options.maxAttached = 1 + m_random.Below(3);
     m_random.OneIn(3) ? ChooseGroups(options) : test::LimitLow(options, m_random.Below(3));
     options.idle = m_random.OneIn(6)   ? IdlePolicy::Spin
@@ -53,8 +51,7 @@ SchedulerOptions Instance::RandomOptions() {
     options.reportStackOverflow = m_random.OneIn(4);
     if (m_random.OneIn(4)) options.pendingTasks = 1 + m_random.Below(2000);
 #if defined(WEFT_DEBUG)
-    options.smallStackBytes = 256 << 10;
-    options.largeStackBytes = 1 << 20;
+    options.stackBytes = 1 << 20;
 #endif
     if (m_random.OneIn(2)) ObserveMemory(options);
     if (m_hooks) ObserveTasks(options);
@@ -63,8 +60,8 @@ SchedulerOptions Instance::RandomOptions() {
     return options;
 }
 
-// Chooses two or three groups, if there are enough workers. The last group may be namedOnly, and
-// Low tasks may have their own groups.
+// Chooses two or three groups, if there are enough workers. The last group may be namedOnly. Some
+// may run Low tasks.
 void Instance::ChooseGroups(SchedulerOptions &options) {
     if (options.workers < 2 || options.workers == kAnyWorker) return;
     const uint32_t count = options.workers == 2 || m_random.OneIn(2) ? 2 : 3;
@@ -74,8 +71,9 @@ void Instance::ChooseGroups(SchedulerOptions &options) {
     m_groups[count - 1].namedOnly = m_random.OneIn(2);
     options.groups = m_groups;
     options.groupCount = count;
-    if (m_random.OneIn(2))
-        options.lowGroups = static_cast<uint8_t>(1 + m_random.Below((1u << count) - 1));
+    const bool isLimited = m_random.OneIn(2);
+    const uint32_t low = isLimited ? 1 + m_random.Below((1u << count) - 1) : 0;  // a bit each
+    for (uint32_t i = 0; i < count; ++i) m_groups[i].runsLow = (low >> i & 1) != 0;
 }
 
 void Instance::ObserveMemory(SchedulerOptions &options) {
@@ -140,7 +138,7 @@ void Instance::Live() {
 void Instance::LiveInRun(TaskScheduler &scheduler) {
     Call call{this, &scheduler};
     Count(1);
-    TaskOptions options{Priority::Normal, StackClass::Large, kAnyWorker, kTaskNames[2]};
+    TaskOptions options{Priority::Normal, kAnyWorker, kTaskNames[2]};
     if (m_random.OneIn(4)) options.worker = 0;
     const Status status =
         scheduler.Run([](TaskScheduler *running,

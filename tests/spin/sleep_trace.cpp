@@ -93,9 +93,8 @@ bool AllParked(const internal::Scheduler &scheduler) {
 SchedulerOptions Options() {
     SchedulerOptions options;
     options.workers = kWorkers;
-    options.smallFibers = 4;
-    options.largeFibers = 1;
-    options.smallStackBytes = options.largeStackBytes = 32 << 10;
+    options.fibers = 5;
+    options.stackBytes = 32 << 10;
     options.idle = simulator::Random(2) != 0 ? IdlePolicy::Balanced : IdlePolicy::Sleep;
     options.stallMilliseconds = 60'000;  // the model has no deadlines
     // Other reports come from a mutant.

@@ -8,8 +8,12 @@ using namespace weft;
 GroupLayout::GroupLayout(const std::vector<WorkerGroup> &groups) : m_groups(groups) {
     for (uint32_t i = 0; i < GroupCount(); ++i) {
         m_workers += m_groups[i].workers;
-        if (!m_groups[i].namedOnly) m_open = static_cast<uint8_t>(m_open | 1u << i);
+        if (!m_groups[i].namedOnly) m_open |= 1u << i;
     }
+}
+
+GroupLayout::GroupLayout(const GroupLayout &other, uint32_t low) : GroupLayout(other.m_groups) {
+    for (uint32_t i = 0; i < GroupCount(); ++i) m_groups[i].runsLow = (low >> i & 1) != 0;
 }
 
 void GroupLayout::AddTo(SchedulerOptions &options) const {
@@ -18,9 +22,8 @@ void GroupLayout::AddTo(SchedulerOptions &options) const {
     options.groupCount = GroupCount();
 }
 
-SchedulerOptions GroupLayout::Options(uint32_t smallFibers, uint32_t largeFibers,
-                                      IdlePolicy idle) const {
-    SchedulerOptions options = test::Options(m_workers, smallFibers, largeFibers, idle);
+SchedulerOptions GroupLayout::Options(uint32_t fibers, IdlePolicy idle) const {
+    SchedulerOptions options = test::Options(m_workers, fibers, idle);
     AddTo(options);
     return options;
 }
@@ -40,36 +43,41 @@ uint32_t GroupLayout::FirstOf(uint32_t group) const {
     return first;
 }
 
-uint32_t GroupLayout::WorkersOf(uint32_t groups) const {
+uint32_t GroupLayout::WorkersIn(uint32_t set) const {
     uint32_t workers = 0;
     for (uint32_t i = 0; i < GroupCount(); ++i)
-        workers += (groups >> i & 1) != 0 ? m_groups[i].workers : 0;
+        workers += (set >> i & 1) != 0 ? m_groups[i].workers : 0;
     return workers;
 }
 
 std::string GroupLayout::Text() const {
     std::string text = "groups of";
     for (const WorkerGroup &group : m_groups)
-        text += " " + std::to_string(group.workers) + (group.namedOnly ? " (named only)" : "");
+        text += " " + std::to_string(group.workers) + (group.namedOnly ? " (named only)" : "") +
+                (group.runsLow ? " (runs Low)" : "");
     return text;
 }
 
-bool GroupLayout::MayRun(uint32_t worker, uint8_t groups) const {
-    if (worker >= m_workers) return groups == 0 && worker != kAnyWorker;
-    return ((groups != 0 ? groups : m_open) >> GroupOf(worker) & 1) != 0;
+bool GroupLayout::IsIn(uint32_t worker, uint32_t set) const {
+    return worker < m_workers && (set >> GroupOf(worker) & 1) != 0;
 }
 
-std::vector<uint8_t> GroupLayout::Sets() const {
-    std::vector<uint8_t> sets;
-    for (uint32_t group = 0; group < GroupCount(); ++group)
-        sets.push_back(static_cast<uint8_t>(1u << group));
-    return sets;
+bool GroupLayout::MayRun(uint32_t worker, uint32_t group) const {
+    if (worker >= m_workers) return group == kAnyGroup && worker != kAnyWorker;
+    return IsIn(worker, group != kAnyGroup ? 1u << group : m_open);
 }
 
-WorkerGroup Group(uint32_t workers, bool namedOnly) {
+std::vector<uint8_t> GroupLayout::Groups() const {
+    std::vector<uint8_t> groups;
+    for (uint32_t i = 0; i < GroupCount(); ++i) groups.push_back(static_cast<uint8_t>(i));
+    return groups;
+}
+
+WorkerGroup Group(uint32_t workers, bool namedOnly, bool runsLow) {
     WorkerGroup group;
     group.workers = workers;
     group.namedOnly = namedOnly;
+    group.runsLow = runsLow;
     return group;
 }
 
@@ -80,6 +88,15 @@ const std::vector<const GroupLayout *> &GroupLayouts() {
     static const GroupLayout s_four({Group(1), Group(2), Group(1, true), Group(1)});
     static const std::vector<const GroupLayout *> s_all{&s_two, &s_named, &s_three, &s_four};
     return s_all;
+}
+
+void SetRunsLow(TaskScheduler &scheduler, const GroupLayout &layout, uint32_t set) {
+    // Those of the set first: without any group that has runsLow, Low tasks would run in others.
+    for (const bool runsLow : {true, false}) {
+        for (uint32_t i = 0; i < layout.GroupCount(); ++i) {
+            if (((set >> i & 1) != 0) == runsLow) scheduler.SetRunsLow(i, runsLow);
+        }
+    }
 }
 
 }  // namespace test

@@ -6,31 +6,26 @@
 
 namespace test {
 
-weft::SchedulerOptions Options(uint32_t workers, uint32_t smallFibers, uint32_t largeFibers,
-                               weft::IdlePolicy idle) {
+weft::SchedulerOptions Options(uint32_t workers, uint32_t fibers, weft::IdlePolicy idle) {
     weft::SchedulerOptions options;
     options.workers = workers;
-    options.smallFibers = smallFibers;
-    options.largeFibers = largeFibers;
+    options.fibers = fibers;
     options.idle = idle;
     options.stallMilliseconds = 5;
 #if defined(WEFT_DEBUG)
-    options.smallStackBytes = 256 << 10;
-    options.largeStackBytes = 1 << 20;
+    options.stackBytes = 1 << 20;
 #endif
     return options;
 }
 
 weft::SchedulerOptions Options(const GridPoint &point) {
-    return Options(point.workers, point.smallFibers, point.largeFibers, point.idle);
+    return Options(point.workers, point.fibers, point.idle);
 }
 
 uint32_t FibersOf(const weft::SchedulerOptions &options) {
-    const uint32_t fibers = options.smallFibers + options.largeFibers;
+    const uint32_t fibers = options.fibers;
     return fibers + options.workers + options.maxAttached;
 }
-
-uint32_t FibersForSmall(const weft::SchedulerOptions &options) { return FibersOf(options); }
 
 namespace {
 
@@ -40,13 +35,13 @@ constexpr uint32_t kWorkers[] = {1};
 constexpr uint32_t kWorkers[] = {1, 2, 3, 8};
 #endif
 
-std::vector<GridPoint> GridOf(const std::vector<std::pair<uint32_t, uint32_t>> &pools) {
+std::vector<GridPoint> GridOf(const std::vector<uint32_t> &pools) {
     std::vector<GridPoint> grid;
-    for (const auto &[small, large] : pools) {
+    for (const uint32_t fibers : pools) {
         for (uint32_t workers : kWorkers) {
             for (weft::IdlePolicy idle :
                  {weft::IdlePolicy::Balanced, weft::IdlePolicy::Spin, weft::IdlePolicy::Sleep}) {
-                grid.push_back({workers, small, large, idle});
+                grid.push_back({workers, fibers, idle});
             }
         }
     }
@@ -55,21 +50,21 @@ std::vector<GridPoint> GridOf(const std::vector<std::pair<uint32_t, uint32_t>> &
 
 }  // namespace
 
-std::vector<GridPoint> Grid() { return GridOf({{2, 1}, {3, 2}, {128, 32}}); }
+std::vector<GridPoint> Grid() { return GridOf({3, 5, 160}); }
 
-std::vector<GridPoint> GridOfLargePools() { return GridOf({{128, 32}}); }
+std::vector<GridPoint> GridOfLargePools() { return GridOf({160}); }
 
 std::string Describe(const GridPoint &point) {
     static const char *const names[] = {"Balanced", "Spin", "Sleep"};
-    return std::to_string(point.workers) + " workers, " + std::to_string(point.smallFibers) + "+" +
-           std::to_string(point.largeFibers) + " fibers, " + names[static_cast<int>(point.idle)];
+    return std::to_string(point.workers) + " workers, " + std::to_string(point.fibers) +
+           " fibers, " + names[static_cast<int>(point.idle)];
 }
 
-weft::Status Runner::Run(std::function<void(weft::TaskScheduler &)> body, weft::StackClass stack) {
+weft::Status Runner::Run(std::function<void(weft::TaskScheduler &)> body) {
     auto main = [&body](weft::TaskScheduler *running) { body(*running); };
     const weft::Task task = weft::MakeTask(main);
     return scheduler.Run(task.function, task.arg,
-                         {weft::Priority::Normal, stack, weft::kAnyWorker, "main"});
+                         {weft::Priority::Normal, weft::kAnyWorker, "main"});
 }
 
 bool YieldUntil(weft::TaskScheduler &scheduler, const std::function<bool()> &done) {

@@ -13,21 +13,17 @@ namespace test {
 
 struct GridPoint {
     uint32_t workers;
-    uint32_t smallFibers;
-    uint32_t largeFibers;
+    uint32_t fibers;
     weft::IdlePolicy idle;
 };
 
 /// Options for tests. Stacks are larger for sanitizers and unoptimised code.
-weft::SchedulerOptions Options(uint32_t workers, uint32_t smallFibers = 128,
-                               uint32_t largeFibers = 32,
+weft::SchedulerOptions Options(uint32_t workers, uint32_t fibers = 160,
                                weft::IdlePolicy idle = weft::IdlePolicy::Balanced);
 weft::SchedulerOptions Options(const GridPoint &point);
 
-/// The number of fibers in the pool: so many tasks can wait at once, Large ones among them.
+/// The number of fibers in the pool: so many tasks can wait at once.
 uint32_t FibersOf(const weft::SchedulerOptions &options);
-/// So many Small tasks can wait at once.
-uint32_t FibersForSmall(const weft::SchedulerOptions &options);
 
 /// 1, 2, 3 and 8 workers, pools of 2+1, 3+2 and 128+32 fibers, all idle policies.
 std::vector<GridPoint> Grid();
@@ -42,8 +38,7 @@ public:
     explicit Runner(const GridPoint &point) : Runner(Options(point)) {}
 
     /// Runs `body(TaskScheduler &)` as the main task.
-    weft::Status Run(std::function<void(weft::TaskScheduler &)> body,
-                     weft::StackClass stack = weft::StackClass::Large);
+    weft::Status Run(std::function<void(weft::TaskScheduler &)> body);
 
     ReportLog log;
     weft::TaskScheduler scheduler;
@@ -81,15 +76,11 @@ private:
     std::vector<weft::Task> m_tasks;
 };
 
-inline constexpr weft::TaskOptions kLarge{weft::Priority::Normal, weft::StackClass::Large,
-                                          weft::kAnyWorker, "large"};
-inline constexpr weft::TaskOptions kHigh{weft::Priority::High, weft::StackClass::Small,
-                                         weft::kAnyWorker, "high"};
-inline constexpr weft::TaskOptions kLow{weft::Priority::Low, weft::StackClass::Small,
-                                        weft::kAnyWorker, "low"};
+inline constexpr weft::TaskOptions kHigh{weft::Priority::High, weft::kAnyWorker, "high"};
+inline constexpr weft::TaskOptions kLow{weft::Priority::Low, weft::kAnyWorker, "low"};
 
 inline weft::TaskOptions Named(const char *name) {
-    return {weft::Priority::Normal, weft::StackClass::Small, weft::kAnyWorker, name};
+    return {weft::Priority::Normal, weft::kAnyWorker, name};
 }
 
 }  // namespace test

@@ -63,7 +63,7 @@ TEST_CASE("Event: auto, a producer and a consumer in turns", "[sync][event]") {
     int plain = 0;
     std::unique_ptr<Event> full, empty;
     std::once_flag once;
-    CHECK(test::RunMixed({2, 128, 32, IdlePolicy::Balanced}, 1, 1,
+    CHECK(test::RunMixed({2, 160, IdlePolicy::Balanced}, 1, 1,
                          [&](TaskScheduler &scheduler, uint32_t index) {
                              std::call_once(once, [&] {
                                  full = std::make_unique<Event>(scheduler, EventReset::Auto);

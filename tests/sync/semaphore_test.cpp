@@ -46,7 +46,7 @@ TEST_CASE("Semaphore: writes before release are visible after acquire", "[sync][
         int plain = 0;
         std::unique_ptr<Semaphore> full, empty;
         std::once_flag once;
-        CHECK(test::RunMixed({2, 128, 32, IdlePolicy::Balanced}, 1, 1,
+        CHECK(test::RunMixed({2, 160, IdlePolicy::Balanced}, 1, 1,
                              [&](TaskScheduler &scheduler, uint32_t index) {
                                  std::call_once(once, [&] {
                                      full = std::make_unique<Semaphore>(scheduler);
@@ -399,7 +399,7 @@ TEST_CASE("Semaphore: ten thousand tasks wait for permits without a stack", "[sy
     constexpr uint32_t kTasks = 10000, kPermits = 3;
     const uint32_t workers = GENERATE(1u, 2u);
     SchedulerOptions options = test::Options(workers);
-    options.smallFibers = workers + 2;
+    options.fibers = workers + 2;
     test::Runner runner(options);
     Semaphore semaphore(runner.scheduler);
     std::vector<QueuedTask> places(kTasks);

@@ -111,7 +111,7 @@ void CheckTasksInTurn(uint32_t workers, test::Submitter submitter) {
     constexpr uint32_t kTickets = 1000;
     test::ReportLog log;
     SchedulerOptions options = test::Options(workers);
-    options.smallFibers = workers + 2;
+    options.fibers = workers + 2;
     log.AttachTo(options);
     TaskScheduler scheduler(options);
     TicketQueue order(scheduler);

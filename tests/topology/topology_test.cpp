@@ -457,7 +457,7 @@ namespace {
 
 // Runs a scheduler with these groups. For each group, 100 tasks that name it must run on its
 // workers and on its CPUs.
-void RunInGroups(const Topology &machine) {
+void RunInEachGroup(const Topology &machine) {
     REQUIRE(machine.LastError() == Status::Ok);
     SchedulerOptions options = test::Options(1);
     machine.ApplyTo(options);
@@ -482,7 +482,7 @@ void RunInGroups(const Topology &machine) {
             named += thread == name.substr(0, 10) + " " + std::to_string(worker);
         });
         TaskOptions task;
-        task.groups = static_cast<uint8_t>(1u << i);
+        task.group = static_cast<uint8_t>(i);
         Counter counter;
         scheduler.AddTasks(batch.Count(), batch.Tasks(), &counter, task);
         scheduler.WaitForCounter(&counter);
@@ -501,7 +501,7 @@ void RunInGroups(const Topology &machine) {
 TEST_CASE("topology: tasks that name a group of the real machine run on its workers",
           "[topology]") {
     for (const SplitBy by : {SplitBy::CoreKind, SplitBy::Cache, SplitBy::NumaNode})
-        RunInGroups(Topology(by));
+        RunInEachGroup(Topology(by));
 }
 
 // A machine with as many nodes as this one has CPUs, but at most four. So several groups exist.
@@ -516,5 +516,5 @@ TEST_CASE("topology: tasks that name one of several groups run on its workers an
     const std::string source = "node:" + std::to_string(nodes) + " pu:1(indexes=" + indexes + ")";
     const Topology machine(SplitBy::NumaNode, Fake(source.c_str()));
     CHECK(machine.GroupCount() == nodes);
-    RunInGroups(machine);
+    RunInEachGroup(machine);
 }

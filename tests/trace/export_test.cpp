@@ -23,7 +23,7 @@ namespace {
 // Two workers, an attached thread and another one; a task that waits, one that is stolen, a frame.
 test::WrittenRecording Example() {
     test::WrittenRecording file(2, 1);
-    const uint32_t own = file.kOwnStack, external = file.External();
+    const uint32_t own = file.OwnStack(), external = file.External();
     file.Frame(external, 0, 77, 6);
     file.Add(external, 0, TraceKind::CounterName, 77, 0, 0x91, "children");
     file.Submit(external, 1, 77, 1, 10, "a \"quoted\" \\ name", 0x90);

@@ -49,8 +49,7 @@ void UseEverything(weft::TaskScheduler &it) {
     weft::Counter all, hand(1);
     weft::NameCounter(it, &all, "all");
     it.AddTasks(200, leaves.Tasks(), &all, test::Named("leaf"));
-    it.AddTasks(16, parents.Tasks(), &all,
-                {weft::Priority::Normal, weft::StackClass::Large, weft::kAnyWorker, "parent"});
+    it.AddTasks(16, parents.Tasks(), &all, {weft::Priority::Normal, weft::kAnyWorker, "parent"});
     weft::TaskOptions here = test::Named("pinned");
     here.worker = 0;
     it.AddTasks(20, pinned.Tasks(), &all, here);
@@ -119,7 +118,7 @@ TEST_CASE("the timeline of a recorded run has every task, with its submission, a
         for (const weft::IdlePolicy idle :
              {weft::IdlePolicy::Balanced, weft::IdlePolicy::Spin, weft::IdlePolicy::Sleep}) {
             INFO(workers << " workers, idle policy " << static_cast<int>(idle));
-            weft::SchedulerOptions options = test::Options(workers, 128, 32, idle);
+            weft::SchedulerOptions options = test::Options(workers, 160, idle);
             options.lockHolders = true;
             const Recording recording =
                 test::ReadBytes(test::Record(options, kRoom, UseEverything));
@@ -257,8 +256,7 @@ TEST_CASE("StackMeter: each measurement is an event before the end of its task",
         test::ReadBytes(test::Record(options, 1 << 20, [&](weft::TaskScheduler &scheduler) {
             scheduler.AddTasksAndWait(50, tasks.Tasks(), test::Named("nine"));
         }));
-    CHECK(recording.smallStackBytes == options.smallStackBytes);
-    CHECK(recording.largeStackBytes == options.largeStackBytes);
+    CHECK(recording.stackBytes == options.stackBytes);
     const Timeline timeline = BuildTimeline(recording);
     CHECK(test::WrongIn(timeline) == "");
 #if defined(WEFT_ASAN)

@@ -109,7 +109,7 @@ TEST_CASE("Recorder: the rings hold the events that a hook sees", "[trace][recor
     std::vector<unsigned char> memory(4 << 20);
     Recorder recorder(memory.data(), memory.size());
     test::TraceLog trace;
-    SchedulerOptions options = test::Options(2, 64, 4);
+    SchedulerOptions options = test::Options(2, 68);
     options.recorder = &recorder;
     trace.AttachTo(options, ~0u);
     test::Runner runner(options);
@@ -125,7 +125,8 @@ TEST_CASE("Recorder: the rings hold the events that a hook sees", "[trace][recor
     CHECK(parsed.complete);
     CHECK(parsed.header.workers == 2);
     CHECK(parsed.header.rings == 2 + options.maxAttached + 1);
-    CHECK((parsed.header.smallFibers == 64 && parsed.header.largeFibers == 4));
+    CHECK(parsed.header.fibers == 68);
+    CHECK(parsed.header.stackBytes == options.stackBytes);
     CHECK(parsed.header.ticksPerMicrosecond > 0);
 
     std::map<uint32_t, std::vector<TraceRecord>> expected;
@@ -152,7 +153,7 @@ TEST_CASE("Recorder: the rings hold the events that a hook sees", "[trace][recor
 TEST_CASE("Recorder: without a hook it keeps the same kinds of events", "[trace][recorder]") {
     std::vector<unsigned char> memory(4 << 20);
     Recorder recorder(memory.data(), memory.size());
-    SchedulerOptions options = test::Options(1, 64, 4);
+    SchedulerOptions options = test::Options(1, 68);
     options.recorder = &recorder;
     test::Runner runner(options);
     CHECK(runner.Run([](TaskScheduler &scheduler) { RunSome(scheduler, 300); }) == Status::Ok);

@@ -62,32 +62,27 @@ TEST_CASE("StackMeter: the most that each name uses, also after deeper tasks on 
     test::Batch deep(8, [](TaskScheduler &, uint32_t i) { UseStack<20000>(i % 2 == 0); });
     test::Batch shallow(8, [](TaskScheduler &, uint32_t) { UseStack<5000>(true); });
     test::Batch tiny(8, [](TaskScheduler &, uint32_t) {});
-    test::Batch large(2, [](TaskScheduler &, uint32_t) { UseStack<100000>(false); });
+    test::Batch deepest(2, [](TaskScheduler &, uint32_t) { UseStack<100000>(false); });
     Statistics statistics;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         Counter counter;
-        TaskOptions onLarge = test::kLarge;
-        onLarge.name = "large";
         for (int i = 0; i < 20; ++i) {
             scheduler.AddTasks(8, deep.Tasks(), &counter, test::Named("deep"));
             scheduler.AddTasks(8, shallow.Tasks(), &counter, test::Named("shallow"));
             scheduler.AddTasks(8, tiny.Tasks(), &counter, test::Named("tiny"));
-            scheduler.AddTasks(2, large.Tasks(), &counter, onLarge);
+            scheduler.AddTasks(2, deepest.Tasks(), &counter, test::Named("deepest"));
             scheduler.WaitForCounter(&counter);
         }
         statistics = GetStatistics(scheduler);
     }) == Status::Ok);
     std::map<std::string, StackUse> uses = UsesOf(meter);
     CHECK(uses["deep"].measured <= 160);
-    CHECK(uses["deep"].stackBytes == options.smallStackBytes);
-    CHECK(uses["large"].stackBytes == options.largeStackBytes);
-    CHECK(uses["large"].stack == StackClass::Large);
+    CHECK(uses["deep"].stackBytes == options.stackBytes);
     CHECK(WrongBy(uses["deep"].bytes, 20000) == 0);
     CHECK(WrongBy(uses["shallow"].bytes, 5000) == 0);
     CHECK(WrongBy(uses["tiny"].bytes, StackMeter::kLeastBytes) == 0);
-    CHECK(WrongBy(uses["large"].bytes, 100000) == 0);
-    CHECK(statistics.smallStackUsed == uses["deep"].bytes);
-    CHECK(statistics.largeStackUsed == uses["large"].bytes);
+    CHECK(WrongBy(uses["deepest"].bytes, 100000) == 0);
+    CHECK(statistics.stackUsed == std::max(uses["deep"].bytes, uses["deepest"].bytes));
 }
 
 TEST_CASE("StackMeter: tasks that run on top of a waiting one do not count for it",

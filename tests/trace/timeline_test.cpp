@@ -223,7 +223,7 @@ TEST_CASE("waits that end by their deadline", "[timeline]") {
 
 TEST_CASE("attached threads, other threads and blocking calls", "[timeline]") {
     test::WrittenRecording file(1, 1);
-    const uint32_t own = file.kOwnStack, external = file.External();
+    const uint32_t own = file.OwnStack(), external = file.External();
     file.Add(1, 1, TraceKind::Attach, own);
     file.Submit(1, 2, own, 1, 10, "a", 0x91);
     file.Wait(1, 3, own, 0x91);
@@ -302,7 +302,7 @@ TEST_CASE("what began before the recording is clipped or left out", "[timeline]"
     file.Add(1, 10, TraceKind::Unpark, kThreadStack);
     file.Begin(1, 20, 7, 30, "goes on");
     file.AddRing(2, 50, 100);
-    file.Wait(2, 11, file.kOwnStack, 0x92);
+    file.Wait(2, 11, file.OwnStack(), 0x92);
     file.AddRing(3, 0, 100);
     file.Submit(3, 1, 77, 1, 22, "new");
     file.Frame(3, 2, 77, 1);

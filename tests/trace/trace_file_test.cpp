@@ -81,7 +81,8 @@ TEST_CASE("a recording is read: all fields, ordered by time", "[trace_file]") {
     const Recording recording = Example().Read();
     CHECK(recording.workers == 2);
     CHECK(recording.Slots() == 3);
-    CHECK(recording.OwnStacks() == test::WrittenRecording::kOwnStack);
+    CHECK(recording.OwnStacks() == test::WrittenRecording::kFibers + 3);
+    CHECK(recording.stackBytes == 64 << 10);
     CHECK(recording.nanosecondsAtStart == 5000000000);
     CHECK(recording.isComplete);
     CHECK(recording.from == 0);
@@ -94,7 +95,6 @@ TEST_CASE("a recording is read: all fields, ordered by time", "[trace_file]") {
     CHECK(submit.other == 4);
     CHECK(submit.counter == 0x99);
     CHECK(submit.priority == weft::Priority::Normal);
-    CHECK(submit.stack == weft::StackClass::Small);
     CHECK(recording.names[submit.name] == "think");
     CHECK(submit.fiber == 3);
     const trace::Event &stolen = recording.events[2];
@@ -188,7 +188,10 @@ TEST_CASE("numbers that no recorder writes are refused or left out", "[trace_fil
     const auto problem = [&](const std::string &bytes) {
         return trace::Read(bytes.data(), bytes.size(), &recording);
     };
-    CHECK(problem(With(file, 8, 2, 4)) == "the recording has version 2, and not 1");
+    CHECK(problem(With(file, 8, 1, 4)) ==
+          "the file has format 1, and this program reads format 2: record it again with weft 0.7 "
+          "or later");
+    CHECK(problem(With(file, 8, 3, 4)) == "the file has format 3, and this program reads format 2");
     const char *const kDamaged = "the header of the recording is damaged";
     CHECK(problem(With(file, 12, 1u << 31, 4)) == kDamaged);
     CHECK(problem(With(file, 12, 0, 4)) == kDamaged);
@@ -206,7 +209,7 @@ TEST_CASE("numbers that no recorder writes are refused or left out", "[trace_fil
         INFO(rate);
         uint64_t bits = 0;
         std::memcpy(&bits, &rate, sizeof bits);
-        CHECK(Remarks(Try(With(file, 56, bits, 8)), "clock rate"));
+        CHECK(Remarks(Try(With(file, 48, bits, 8)), "clock rate"));
     }
 
     test::WrittenRecording odd(1);

@@ -204,13 +204,13 @@ TEST_CASE("Tracy: attached threads and external threads keep their own zones", "
 }
 
 TEST_CASE("Tracy: a task on an attached thread's own stack is a zone of the thread", "[tracy]") {
-    const SchedulerOptions options = test::Options(1, 1, 1);
-    const uint32_t fibers = test::FibersForSmall(options);
+    const SchedulerOptions options = test::Options(1, 2);
+    const uint32_t fibers = test::FibersOf(options);
     test::Runner runner(Traced(options));
     TaskScheduler &scheduler = runner.scheduler;
     Counter gate(1), held(fibers);
     std::atomic<uint32_t> wrong{0};
-    test::Batch holder(fibers, [&](TaskScheduler &inside, uint32_t) {  // of all small fibers
+    test::Batch holder(fibers, [&](TaskScheduler &inside, uint32_t) {  // on all fibers
         const Zone zone(wrong);
         inside.DecrementCounter(&held);
         inside.WaitForCounter(&gate);
@@ -271,14 +271,14 @@ TEST_CASE("Tracy: a task that runs another scheduler is on its own fiber afterwa
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         test::Batch tasks(3, [&](TaskScheduler &, uint32_t) { runInner(); });
         Counter counter;
-        scheduler.AddTasks(tasks.Count(), tasks.Tasks(), &counter, test::kLarge);
+        scheduler.AddTasks(tasks.Count(), tasks.Tasks(), &counter, test::Named("outer"));
         scheduler.WaitForCounter(&counter);
     }) == Status::Ok);
     CHECK(wrong.load() == 0);
     test::TracyLog log = test::Tracy();
     CHECK(log.wrong == "");
     CHECK(log.zones["inner"] == 3 * 2 * 10);
-    CHECK(log.zones["large"] == 3);
+    CHECK(log.zones["outer"] == 3);
 }
 
 TEST_CASE("Tracy: each name of a task has one source location, and a copy of the name", "[tracy]") {

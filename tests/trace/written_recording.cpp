@@ -35,19 +35,14 @@ WrittenRecording::WrittenRecording(uint32_t workers, uint32_t attached)
     const double ticksPerMicrosecond = 1000;
     uint64_t bits = 0;
     std::memcpy(&bits, &ticksPerMicrosecond, sizeof bits);
-    header = "WEFTRACE" + test::Bytes(1, 4) + test::Bytes(64, 4) + test::Bytes(32, 4) +
-             test::Bytes(m_rings, 4) + test::Bytes(workers, 4) + test::Bytes(kSmallFibers, 4) +
-             test::Bytes(kLargeFibers, 4) + test::Bytes(0, 4) + test::Bytes(kStart, 8) +
-             test::Bytes(5000000000, 8) + test::Bytes(bits, 8);
+    header = "WEFTRACE" + test::Bytes(2, 4) + test::Bytes(64, 4) + test::Bytes(32, 4) +
+             test::Bytes(m_rings, 4) + test::Bytes(workers, 4) + test::Bytes(kFibers, 4) +
+             test::Bytes(kStart, 8) + test::Bytes(5000000000, 8) + test::Bytes(bits, 8) +
+             test::Bytes(64 << 10, 8);
 }
 
 void WrittenRecording::AddWords(uint32_t ring, const std::vector<uint64_t> &words) {
     for (const uint64_t word : words) m_content[ring].records += test::Bytes(word, 8);
-}
-
-void WrittenRecording::SetStackSizes(uint64_t small, uint64_t large) {
-    header.replace(12, 4, test::Bytes(80, 4));
-    header += test::Bytes(small, 8) + test::Bytes(large, 8);
 }
 
 void WrittenRecording::AddText(uint64_t address, const std::string &text) {

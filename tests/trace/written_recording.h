@@ -18,13 +18,13 @@ namespace test {
 class WrittenRecording {
 public:
     static constexpr uint64_t kStart = 5000000000;  // ticks at the start of the run
-    static constexpr uint32_t kSmallFibers = 100, kLargeFibers = 20;
-    /// The own stack of the first attached thread.
-    static constexpr uint32_t kOwnStack = kSmallFibers + kLargeFibers;
+    static constexpr uint32_t kFibers = 120;
 
     explicit WrittenRecording(uint32_t workers, uint32_t attached = 0);
 
     uint32_t External() const { return m_rings - 1; }
+    /// The own stack of the first attached thread. The pool has one fiber more for each slot.
+    uint32_t OwnStack() const { return kFibers + m_rings - 1; }
 
     /// Adds a record. `name` may be null.
     void Add(uint32_t ring, double us, weft::TraceKind kind, uint32_t fiber, uint32_t other = 0,
@@ -64,10 +64,6 @@ public:
     /// Returns the file. Without a call of AddRing, the rings were read at the end of the run.
     std::string Bytes() const;
     trace::Recording Read() const;
-
-    /// Says how large the stacks of small and large tasks are. Without a call the header is that of
-    /// weft 0.3, which did not say it.
-    void SetStackSizes(uint64_t small, uint64_t large);
 
     std::string header;  // may be changed
 

@@ -363,7 +363,7 @@ test('host code can be what made a frame longer; it is no task with a usual time
 
 test('an attached thread runs host code, and tasks while it waits', () => {
     const w = new Writer({workers: 1, attached: 1});
-    const host = 64 + 8; // the fiber of the thread's own stack
+    const host = w.ownStack;
     w.put(1, Kind.Attach, 100, {fiber: host});
     w.submit(1, 200, {fiber: host, first: 1, count: 2, name: 'work', counter: 0x30});
     w.begin(1, 300, {fiber: host, number: 2, name: 'work'});
@@ -392,6 +392,19 @@ test('an attached thread runs host code, and tasks while it waits', () => {
         stepsOf(a, a.criticalPath(0)).map(step => step[0]),
         ['host code', 'start', 'work', 'dispatch', 'asleep', 'waking', 'resume', 'host code'],
     );
+});
+
+test('the own stack of an attached thread is known without its Attach', () => {
+    for (const below of [0, 1]) {
+        const w = new Writer({workers: 1, attached: 1});
+        const fiber = w.ownStack - below;
+        w.lost[1] = 1;
+        w.submit(1, 200, {fiber, first: 1, name: 'work'});
+        w.put(1, Kind.Detach, 500, {fiber});
+        const a = analyse(w);
+        checkInvariants(a);
+        assert.deepEqual(slicesOf(a, 1), below ? [] : [['host code', 200, 500]]);
+    }
 });
 
 test('a blocking call is on the path of the task that waits for it', () => {
@@ -641,60 +654,41 @@ test('locks: several holders, an unlock by another task, a holder whose begin wa
     );
 });
 
-// Tasks with small and large stacks: [name, bytes that it has used or 0, whether it is large].
-function withStacks(stacks, ...list) {
-    const w = new Writer({workers: 1, stacks});
-    list.forEach(([name, bytes, isLarge], i) => {
+test('stacks: the most that the tasks of a name used, and advice', () => {
+    const KiB = 1024;
+    const w = new Writer({workers: 1, stackBytes: 64 * KiB});
+    const list = [
+        ['shallow', 2 * KiB],
+        ['shallow', 3 * KiB],
+        ['shallow', 0],
+        ['three quarters', 48 * KiB],
+        ['deep', 48 * KiB + 1],
+        ['not measured', 0],
+    ];
+    list.forEach(([name, bytes], i) => {
         const [time, number, fiber] = [1000 * (i + 1), i + 1, 5];
-        w.submit(1, time, {fiber: 9, first: number, name, priority: isLarge ? 5 : 1});
+        w.submit(1, time, {fiber: 9, first: number, name});
         w.begin(0, time + 100, {fiber, number, name});
         if (bytes) w.measuredEnd(0, time + 200, {fiber, number, name, bytes});
         else w.end(0, time + 200, {fiber, number, name});
     });
-    return w;
-}
-
-test('stacks: the most that the tasks of a name used, and advice', () => {
-    const KiB = 1024;
-    const list = [
-        ['shallow', 2 * KiB, false],
-        ['shallow', 3 * KiB, false],
-        ['shallow', 0, false],
-        ['three quarters', 48 * KiB, false],
-        ['deep', 48 * KiB + 1, false],
-        ['roomy', 32 * KiB - 1, true],
-        ['half a small one', 32 * KiB, true],
-        ['very deep', 384 * KiB + 1, true],
-        ['not measured', 0, true],
-    ];
-    const [small, large] = [64 * KiB, 512 * KiB];
-    const a = analyse(withStacks([small, large], ...list));
+    const a = analyse(w);
     assert.deepEqual(a.recording.problems, []);
     checkInvariants(a);
     const found = Object.fromEntries(
-        a.byName().map(row => [row.text, [row.stackBytes, row.ofBytes, a.stackAdvice(row)]]),
+        a.byName().map(row => [row.text, [row.stackBytes, a.stackAdvice(row)]]),
     );
     assert.deepEqual(found, {
-        shallow: [3 * KiB, small, ''],
-        'three quarters': [48 * KiB, small, ''],
-        deep: [48 * KiB + 1, small, 'give them a larger stack'],
-        roomy: [32 * KiB - 1, large, 'a small stack is enough'],
-        'half a small one': [32 * KiB, large, ''],
-        'very deep': [384 * KiB + 1, large, 'make large stacks larger'],
-        'not measured': [0, 0, ''],
+        shallow: [3 * KiB, ''],
+        'three quarters': [48 * KiB, ''],
+        deep: [48 * KiB + 1, 'raise SchedulerOptions::stackBytes'],
+        'not measured': [0, ''],
     });
     assert.equal(a.byName(1000, 2000)[0].stackBytes, 2 * KiB, 'of the tasks that begin then');
-    // a file of weft 0.3
-    const old = analyse(withStacks(null, ...list));
-    assert.equal(rowOf(old.byName(), 'deep').stackBytes, 48 * KiB + 1);
-    for (const row of old.byName()) {
-        assert.equal(row.ofBytes, 0);
-        assert.equal(old.stackAdvice(row), '');
-    }
 });
 
 test('stacks: a measurement belongs to the innermost task of its fiber', () => {
-    const w = new Writer({workers: 1, stacks: [65536, 524288]});
+    const w = new Writer({workers: 1});
     const fiber = 1;
     const measure = (time, number, bytes) =>
         w.put(0, Kind.StackUse, time, {fiber, other: bytes, a: number});

@@ -487,11 +487,11 @@ test('names of functions from the options', async () => {
 });
 
 test('stacks: a column, advice, and the details of a task', async () => {
-    const w = new Writer({workers: 1, stacks: [65536, 524288]});
-    const list = [['deep', 51200, 1], ['roomy', 10035, 5], ['none', 0, 1], ['deep', 2048, 1]];
-    list.forEach(([name, bytes, priority], i) => {
+    const w = new Writer({workers: 1, stackBytes: 65536});
+    const list = [['deep', 51200], ['roomy', 10035], ['none', 0], ['deep', 2048]];
+    list.forEach(([name, bytes], i) => {
         const [time, number] = [1e4 * (i + 1), i + 1];
-        w.submit(1, time, {fiber: 9, first: number, name, priority});
+        w.submit(1, time, {fiber: 9, first: number, name});
         w.begin(0, time + 100, {fiber: 5, number, name});
         if (bytes) w.measuredEnd(0, time + 900, {fiber: 5, number, name, bytes});
         else w.end(0, time + 900, {fiber: 5, number, name});
@@ -504,8 +504,8 @@ test('stacks: a column, advice, and the details of a task', async () => {
             tab.evaluate(`document.querySelector('#tasks button[data-sort=stackBytes]').click()`);
         await sort();
         const down = [
-            ['deep', '50.0 of 64 KiBgive them a larger stack'],
-            ['roomy', '9.8 of 512 KiBa small stack is enough'],
+            ['deep', '50.0 of 64 KiBraise SchedulerOptions::stackBytes'],
+            ['roomy', '9.8 of 64 KiB'],
             ['none', '–'],
         ];
         assert.deepEqual(await stacks(), down);
@@ -516,13 +516,13 @@ test('stacks: a column, advice, and the details of a task', async () => {
             return text(tab, 'details');
         };
         const at = await tab.evaluate('[...weft.page.analysis.tasks.number]');
-        assert.match(await details(at.indexOf(2)), /Used 9\.8 of 512 KiB of stack\./);
+        assert.match(await details(at.indexOf(2)), /Used 9\.8 of 64 KiB of stack\./);
         assert.match(await details(at.indexOf(4)), /Used 2\.0 of 64 KiB of stack\./);
         assert.doesNotMatch(await details(at.indexOf(3)), /stack/);
         // of the tasks of one frame: their stacks, but no advice
         await tab.call(() => weft.page.choose(0));
         await tab.evaluate(`document.querySelector('input[value=frame]').click()`);
-        const first = [['none', '–'], ['roomy', '9.8 of 512 KiB'], ['deep', '50.0 of 64 KiB']];
+        const first = [['none', '–'], ['roomy', '9.8 of 64 KiB'], ['deep', '50.0 of 64 KiB']];
         assert.deepEqual(await stacks(), first);
         await tab.call(() => weft.page.choose(1));
         assert.deepEqual(await stacks(), [['deep', '2.0 of 64 KiB']]);

@@ -9,7 +9,7 @@ const {simulate, chance} = require('./simulate.js');
 // A small recording with each kind of event.
 function small() {
     const w = new Writer({workers: 2, attached: 1});
-    w.submit(3, 10, {fiber: 7, first: 100, count: 2, name: 'walk', counter: 0x5000, priority: 6});
+    w.submit(3, 10, {fiber: 7, first: 100, count: 2, name: 'walk', counter: 0x5000, priority: 2});
     w.put(0, Kind.FiberSwitch, 20, {fiber: 0xffffff, other: 4});
     w.begin(0, 30, {fiber: 4, number: 100, name: 'walk', stolenFrom: 1});
     w.put(0, Kind.Wait, 40, {fiber: 4, other: 3, a: 0x6000, name: 'walk'});
@@ -22,7 +22,7 @@ function small() {
     w.put(0, Kind.Unpark, 95, {fiber: 0xffffff});
     w.put(3, Kind.CallBegin, 100, {fiber: 9, a: 0x77, b: 0x402000, isFunction: true});
     w.put(3, Kind.CallEnd, 110, {fiber: 9, a: 0x77, b: 0x402000, isFunction: true});
-    w.put(2, Kind.Attach, 115, {fiber: 72});
+    w.put(2, Kind.Attach, 115, {fiber: w.ownStack});
     w.put(1, Kind.Frame, 120, {fiber: 5, other: 42});
     w.put(1, Kind.CounterName, 130, {fiber: 5, a: 0x6000, name: 'walkers'});
     w.put(1, Kind.OffCpu, 135, {fiber: 5, other: 4000});
@@ -46,7 +46,8 @@ test('all fields of a whole recording', () => {
     assert.equal(recording.count, 17);
     assert.equal(recording.workers, 2);
     assert.equal(recording.rings.length, 4);
-    assert.equal(recording.fibers, 72);
+    assert.equal(recording.ownStacks, 72 + 3);
+    assert.equal(recording.stackBytes, 512 * 1024);
     const events = eventsOf(recording);
     assert.deepEqual(events[0], {
         kind: Kind.Submit,
@@ -77,7 +78,7 @@ test('all fields of a whole recording', () => {
     });
     assert.equal(events[12].name, 'function 0x402000');
     assert.deepEqual([events[16].kind, events[16].other], [Kind.OffCpu, 4000]);
-    assert.equal(recording.priority[recording.order[0]], 6);
+    assert.equal(recording.priority[recording.order[0]], 2);
     const wait = [...recording.order].find(i => recording.kind[i] === Kind.Wait);
     assert.notEqual(recording.counter[recording.order[0]], recording.counter[wait]);
     assert.deepEqual(
@@ -126,7 +127,7 @@ test('ticks far above 2^53 and another tick length', () => {
     const big = 2n ** 60n + 12345n;
     for (const record of w.rings[0]) record.ticks += big;
     const bytes = w.bytes();
-    new DataView(bytes.buffer, bytes.byteOffset).setBigUint64(40, big, true);
+    new DataView(bytes.buffer, bytes.byteOffset).setBigUint64(32, big, true);
     assert.deepEqual([...weft.read(bytes).time], [1000, 3000]);
 });
 
@@ -181,36 +182,27 @@ test('unknown sections and unknown kinds of records are skipped', () => {
 
 test('a header of a later version that is longer', () => {
     const w = small();
-    w.stacks = [65536, 2 ** 33];
+    w.stackBytes = 2 ** 33;
     const bytes = w.bytes();
     const longer = Buffer.concat([
-        bytes.subarray(0, 80),
+        bytes.subarray(0, 64),
         Buffer.alloc(16, 0xee),
-        bytes.subarray(80),
+        bytes.subarray(64),
     ]);
-    longer.writeUInt32LE(96, 12);
+    longer.writeUInt32LE(80, 12);
     const recording = weft.read(longer);
     assert.deepEqual(recording.problems, []);
-    assert.equal(recording.count, 17);
-    assert.equal(recording.largeStackBytes, 2 ** 33);
+    assert.equal(recording.stackBytes, 2 ** 33);
+    assert.deepEqual(eventsOf(recording), eventsOf(weft.read(small().bytes())));
 });
 
-test('the sizes of stacks, which older files lack', () => {
-    const sizesIn = recording => [recording.smallStackBytes, recording.largeStackBytes];
-    const w = small();
-    assert.deepEqual(sizesIn(weft.read(w.bytes())), [0, 0]);
-    w.stacks = [65536, 2 ** 33];
-    const bytes = w.bytes();
-    assert.deepEqual(sizesIn(weft.read(bytes)), w.stacks);
-    assert.deepEqual(eventsOf(weft.read(bytes)), eventsOf(weft.read(small().bytes())));
-    for (const length of [64, 79])
-        assert.throws(() => weft.read(bytes.subarray(0, length)), /cut in its header/);
-    assert.deepEqual(sizesIn(weft.read(bytes.subarray(0, 80))), w.stacks);
-    // a size of the header that is wrong costs the sizes of stacks only
-    const wrong = bytes.slice();
-    wrong[13] = 0xff;
-    assert.deepEqual(sizesIn(weft.read(wrong)), [0, 0]);
-    assert.equal(weft.read(wrong).count, 17);
+test('a size of the header that is wrong costs nothing', () => {
+    const bytes = small().bytes();
+    const events = eventsOf(weft.read(bytes));
+    bytes[13] = 0xff;
+    const recording = weft.read(bytes);
+    assert.deepEqual(recording.problems, ['The header is damaged: its size is wrong.']);
+    assert.deepEqual(eventsOf(recording), events);
 });
 
 test('what is no recording is refused', () => {
@@ -222,8 +214,17 @@ test('what is no recording is refused', () => {
             ),
         /WEFTRACE/,
     );
-    assert.throws(() => weft.read(small().bytes().subarray(0, 40)), /header/);
-    assert.throws(() => weft.read(new Writer({version: 2}).bytes()), /version 2/);
+    assert.throws(() => weft.read(small().bytes().subarray(0, 63)), /header/);
+});
+
+test('a file of another format is refused', () => {
+    const reads = version => () => weft.read(new Writer({version}).bytes());
+    assert.throws(reads(1), {
+        message:
+            'The file has format 1, and this page reads format 2: ' +
+            'record it again with weft 0.7 or later.',
+    });
+    assert.throws(reads(3), {message: 'The file has format 3, and this page reads format 2.'});
 });
 
 test('a recording without a run', () => {
@@ -305,9 +306,8 @@ test('any flipped bit: no exception but for a damaged start, and few events are 
 
 test('each bit of the header', () => {
     const {writer} = simulate({workers: 3, frames: 2});
-    writer.stacks = [65536, 524288];
     const bytes = writer.bytes();
-    for (let bit = 0; bit < 640; ++bit) {
+    for (let bit = 0; bit < 512; ++bit) {
         const copy = bytes.slice();
         copy[bit >> 3] ^= 1 << (bit & 7);
         try {
@@ -399,13 +399,10 @@ test('rings that were overwritten say from when on all is there', () => {
     const whole = simulate({workers: 4, frames: 20});
     const cut = simulate({workers: 4, frames: 20, capacity: 400});
     assert.ok(weft.read(whole.writer.bytes()).completeFrom < 1000);
-    for (const saysRings of [true, false]) {
-        const recording = weft.read(cut.writer.bytes({saysRings}));
-        const firsts = recording.rings.slice(0, 4).map(ring => ring.first);
-        assert.equal(recording.completeFrom, Math.max(...firsts));
-        assert.ok(recording.completeFrom > cut.end / 3);
-        assert.equal(recording.knowsLost, saysRings);
-    }
+    const recording = weft.read(cut.writer.bytes());
+    const firsts = recording.rings.slice(0, 4).map(ring => ring.first);
+    assert.equal(recording.completeFrom, Math.max(...firsts));
+    assert.ok(recording.completeFrom > cut.end / 3);
 });
 
 test('a ring that begins late and has lost nothing, and one that was read early', () => {

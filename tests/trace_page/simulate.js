@@ -43,7 +43,7 @@ function simulate({
     side = SIDE,
     wakeLatency = 6000,
 } = {}) {
-    const writer = new Writer({workers, capacity, smallFibers: 128});
+    const writer = new Writer({workers, capacity, fibers: 136});
     const MAIN_THREAD = 7;
     const MAIN_COUNTER = 0x9000;
     const MAIN_FIBER = 0;

@@ -5,29 +5,27 @@ const {Kind, NONE} = require('../../bench/trace/page/reader.js');
 const TASK_NEXT = 63; // a task has ended, and the next one begins at once
 
 class Writer {
-    /// `capacity`: how many records a ring keeps. Without `stacks`, the sizes of small and large
-    /// stacks, the header is that of weft 0.3.
+    /// `capacity`: how many records a ring keeps.
     constructor({
         workers = 2,
         attached = 0,
-        smallFibers = 64,
-        largeFibers = 8,
+        fibers = 72,
         ticksPerMicrosecond = 1000,
         ticksAtStart = 5000000000,
         capacity = Infinity,
-        version = 1,
-        stacks = null,
+        version = 2,
+        stackBytes = 512 * 1024,
     } = {}) {
         Object.assign(this, {
             workers,
             attached,
-            smallFibers,
-            largeFibers,
+            fibers,
             ticksPerMicrosecond,
             ticksAtStart,
             capacity,
             version,
-            stacks,
+            stackBytes,
+            ownStack: fibers + workers + attached, // of the first attached thread
         });
         this.rings = Array.from({length: workers + attached + 1}, () => []);
         this.external = this.rings.length - 1;
@@ -126,10 +124,9 @@ class Writer {
         return this;
     }
 
-    /// Returns the file. `partSize`: how many records a section has at most. `saysRings`: whether it
-    /// says what each ring has lost, and that the ring was read after the last event, or at
-    /// `until[ring]` nanoseconds.
-    bytes({isWhole = true, partSize = 64, saysRings = true, until = {}} = {}) {
+    /// Returns the file. `partSize`: how many records a section has at most. The file says that
+    /// each ring was read after the last event, or at `until[ring]` nanoseconds.
+    bytes({isWhole = true, partSize = 64, until = {}} = {}) {
         const chunks = [];
         const u32 = (...values) => {
             const buffer = Buffer.alloc(4 * values.length);
@@ -145,20 +142,11 @@ class Writer {
         rate.writeDoubleLE(this.ticksPerMicrosecond);
         chunks.push(
             Buffer.from('WEFTRACE'),
-            u32(
-                this.version,
-                this.stacks ? 80 : 64,
-                32,
-                this.rings.length,
-                this.workers,
-                this.smallFibers,
-                this.largeFibers,
-                0,
-            ),
+            u32(this.version, 64, 32, this.rings.length, this.workers, this.fibers),
             u64(this.ticksAtStart),
             u64(123456789),
             rate,
-            ...(this.stacks || []).map(u64),
+            u64(this.stackBytes),
         );
         for (const [text, address] of this.texts) {
             const content = Buffer.from(text);
@@ -168,11 +156,9 @@ class Writer {
         for (const {ticks} of this.rings.flat())
             if (ticks > last && ticks < last * 2n) last = ticks;
         this.rings.forEach((records, ring) => {
-            if (saysRings) {
-                const at = this.ticksAtStart + (until[ring] * this.ticksPerMicrosecond) / 1000;
-                const ticks = ring in until ? Math.round(at) : last + 100n;
-                chunks.push(u32(4, 24, ring, 0), u64(this.lost[ring]), u64(ticks));
-            }
+            const readAt = this.ticksAtStart + (until[ring] * this.ticksPerMicrosecond) / 1000;
+            const ticks = ring in until ? Math.round(readAt) : last + 100n;
+            chunks.push(u32(4, 24, ring, 0), u64(this.lost[ring]), u64(ticks));
             for (let at = 0; at < records.length; at += partSize) {
                 const part = records.slice(at, at + partSize);
                 chunks.push(u32(2, 4 + 32 * part.length, ring));

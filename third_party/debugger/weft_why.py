@@ -271,5 +271,5 @@ class Why:
         queued = [task for task in s.tasks if task.where not in ('deferred', 'begins later')]
         if queued and not s.free and all(w.state() != 'running' for w in s.workers):
             lines.append('no fiber is free for the queued tasks: raise '
-                         'SchedulerOptions::smallFibers')
+                         'SchedulerOptions::fibers')
         return lines + s.errors + s.lost_lines()

@@ -222,13 +222,12 @@ private:
 
     // `submission`: kNone if it is not known.
     uint32_t NewBatch(uint32_t submission) {
-        GraphBatch batch{kNone, 0, weft::Priority::Normal, weft::StackClass::Large, {}};
+        GraphBatch batch{kNone, 0, weft::Priority::Normal, {}};
         if (submission != kNone) {
             const RecordedSubmission &from = m_work.submissions[submission];
             batch.counter = from.counter == 0 ? kNone : HistoryOf(from.counter).Index();
             batch.name = from.name;
             batch.priority = from.priority;
-            batch.stack = from.stack;
         }
         m_graph.batches.push_back(batch);
         return static_cast<uint32_t>(m_graph.batches.size()) - 1;

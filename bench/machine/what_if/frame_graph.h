@@ -26,7 +26,6 @@ struct GraphBatch {
     uint32_t counter;  ///< kNone: they are not counted
     uint32_t name;
     weft::Priority priority;
-    weft::StackClass stack;
     std::vector<uint32_t> jobs;
 };
 

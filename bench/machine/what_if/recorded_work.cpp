@@ -87,13 +87,8 @@ private:
         for (const Event &event : m_recording.events) {
             if (event.kind != TraceKind::Submit) continue;
             m_byFirst[event.id] = static_cast<uint32_t>(m_work.submissions.size());
-            m_work.submissions.push_back({event.ns,
-                                          event.other,
-                                          event.name,
-                                          event.counter,
-                                          event.priority,
-                                          event.stack,
-                                          {}});
+            m_work.submissions.push_back(
+                {event.ns, event.other, event.name, event.counter, event.priority, {}});
         }
     }
 

@@ -46,7 +46,6 @@ struct RecordedSubmission {
     uint32_t name;
     uint64_t counter;
     weft::Priority priority;
-    weft::StackClass stack;
     std::vector<uint32_t> jobs;  ///< those that have begun, in the order of the submission
 };
 

@@ -108,7 +108,7 @@ private:
         const std::vector<weft::Task> tasks = TasksOf(batch, without);
         weft::Counter *const counter =
             batch.counter == kNone ? nullptr : &m_counters[batch.counter].counter;
-        const weft::TaskOptions options{priority, batch.stack};
+        const weft::TaskOptions options{priority};
         if (tasks.size() == 1)
             m_scheduler->AddTask(tasks[0], counter, options);
         else if (!tasks.empty())
@@ -120,7 +120,7 @@ private:
         const GraphBatch &batch = m_graph.batches[index];
         const std::vector<weft::Task> tasks = TasksOf(batch);
         m_scheduler->AddTasksAndWait(static_cast<uint32_t>(tasks.size()), tasks.data(),
-                                     {PriorityOf(batch), batch.stack});
+                                     {PriorityOf(batch)});
     }
 
     void PlayJob(uint32_t index) {
@@ -199,8 +199,7 @@ std::vector<double> Replay(const std::vector<FrameGraph> &frames, const Place &p
         weft::SchedulerOptions options;
         options.workers = change.workers != 0 ? change.workers : place.workers;
         const uint32_t more = std::max(options.workers, place.workers) - place.workers;
-        options.smallFibers = place.smallFibers + 16 * more;
-        options.largeFibers = place.largeFibers + 2 * more + 1;  // that of the replay
+        options.fibers = place.fibers + 18 * more + 1;  // one for the task of the replay
         options.onReport = OnReport;
         weft::TaskScheduler scheduler(options);
         auto main = [&](weft::TaskScheduler *self) {
@@ -209,8 +208,7 @@ std::vector<double> Replay(const std::vector<FrameGraph> &frames, const Place &p
                 times.push_back(Player(frame, change, order).Play(self));
         };
         const weft::Task task = weft::MakeTask(main);
-        const weft::TaskOptions large{weft::Priority::Normal, weft::StackClass::Large};
-        if (scheduler.Run(task.function, task.arg, large) != weft::Status::Ok) {
+        if (scheduler.Run(task.function, task.arg, weft::TaskOptions()) != weft::Status::Ok) {
             std::fprintf(stderr, "machine: Run failed\n");
             std::abort();
         }

@@ -14,8 +14,7 @@ namespace machine {
 struct Place {
     Costs costs;
     uint32_t workers = 1;
-    uint32_t smallFibers = 0;
-    uint32_t largeFibers = 0;
+    uint32_t fibers = 0;
 };
 
 /// What is other than in the recording.

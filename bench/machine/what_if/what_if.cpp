@@ -69,8 +69,7 @@ WhatIf::WhatIf(const trace::Recording &recording, const WhatIfOptions &options)
 // The time from the call that wakes a worker until the worker runs is that of the recording.
 void WhatIf::FindPlace(const trace::Recording &recording, const trace::Timeline &timeline) {
     m_place.workers = recording.workers;
-    m_place.smallFibers = recording.smallFibers;
-    m_place.largeFibers = recording.largeFibers;
+    m_place.fibers = recording.fibers;
     m_place.costs.pause = kPause;
     std::vector<double> wakeUps;
     for (const std::vector<trace::Park> &parks : timeline.parks) {

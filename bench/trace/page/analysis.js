@@ -71,7 +71,6 @@ const GAPS = {
     call: 'blocking call, not begun',
     unknown: 'not recorded',
 };
-const LARGE_STACK = 4; // a bit beside the priority of a submission
 const IDLE = ['busy', 'nothing', 'searching', 'waking', 'asleep', 'offCpu'];
 
 class Analysis {
@@ -100,8 +99,7 @@ class Analysis {
         this.names = recording.names;
         this.supply = new Supply(this.tasks, this.waits);
         /// From here on the events of all workers are there.
-        const mayHaveLost = recording.knowsLost || built.hasLost;
-        this.completeFrom = mayHaveLost ? Math.max(this.begin, recording.completeFrom) : this.begin;
+        this.completeFrom = Math.max(this.begin, recording.completeFrom);
         this.frames = this.makeFrames(built.frames);
     }
 
@@ -453,7 +451,6 @@ class Analysis {
                         total: 0,
                         longestWait: 0,
                         stackBytes: 0, // the most that one has used; 0: none was measured
-                        ofBytes: 0, // the size of the stack of that one; 0: unknown
                         runs: [],
                         queued: [],
                     }),
@@ -465,10 +462,7 @@ class Analysis {
             if (tasks.queued[i] >= 0) row.queued.push(tasks.queued[i]);
             if (tasks.flags[i] !== 0) continue;
             row.runs.push(tasks.run[i]);
-            if (tasks.stackBytes[i] > row.stackBytes) {
-                row.stackBytes = tasks.stackBytes[i];
-                row.ofBytes = this.stackSizeOf(i);
-            }
+            row.stackBytes = Math.max(row.stackBytes, tasks.stackBytes[i]);
         }
         const result = [...rows.values()];
         for (const row of result) {
@@ -485,21 +479,11 @@ class Analysis {
         return result.sort((a, b) => b.total - a.total);
     }
 
-    /// Returns the size of the stack of a task, or 0 if the recording does not say it.
-    stackSizeOf(task) {
-        const {priority, smallStackBytes, largeStackBytes} = this.recording;
-        const submit = this.tasks.submit[task];
-        if (submit < 0) return 0;
-        return priority[submit] & LARGE_STACK ? largeStackBytes : smallStackBytes;
-    }
-    /// Returns what to change if the tasks of a row of `byName` need a larger stack, or would do
-    /// with a small one; otherwise ''. bench/trace/summary.cpp gives the same advice.
-    stackAdvice({stackBytes, ofBytes}) {
-        if (stackBytes === 0 || ofBytes === 0) return '';
-        const small = this.recording.smallStackBytes;
-        if (stackBytes > (ofBytes / 4) * 3)
-            return ofBytes > small ? 'make large stacks larger' : 'give them a larger stack';
-        return ofBytes > small && stackBytes < small / 2 ? 'a small stack is enough' : '';
+    /// Returns what to change if the tasks of a row of `byName` use most of their stack; otherwise
+    /// ''. bench/trace/summary.cpp gives the same advice.
+    stackAdvice({stackBytes}) {
+        const isDeep = stackBytes > (this.recording.stackBytes / 4) * 3;
+        return isDeep ? 'raise SchedulerOptions::stackBytes' : '';
     }
 
     /// Returns the name that a counter has at this time, or a number. A counter is known by its

@@ -42,10 +42,8 @@ function runText(page, task) {
         `ended on ${page.label(tasks.endTrack[task])}.`,
     ];
     if (tasks.offCpu[task] > 0) parts.push(`Off the processor ${timeText(tasks.offCpu[task])}.`);
-    if (tasks.stackBytes[task] > 0) {
-        const size = page.analysis.stackSizeOf(task);
-        parts.push(`Used ${stackText(tasks.stackBytes[task], size)} of stack.`);
-    }
+    const used = tasks.stackBytes[task];
+    if (used > 0) parts.push(`Used ${stackText(used, page.recording.stackBytes)} of stack.`);
     if (from < tracks.length) parts.push(`Stolen from ${page.label(from)}.`);
     if (tasks.flags[task] & FLAG_CUT_BEGIN) parts.push('Its begin was not recorded.');
     if (tasks.flags[task] & FLAG_CUT_END) parts.push('Its end was not recorded.');
@@ -57,7 +55,7 @@ function submissionTexts(page, task) {
     const submit = analysis.tasks.submit[task];
     const time = recording.time[submit];
     const by = analysis.submissions.submitter.get(submit);
-    const priority = ['High', 'Normal', 'Low'][recording.priority[submit] & 3] || 'unknown';
+    const priority = ['High', 'Normal', 'Low'][recording.priority[submit]] || 'unknown';
     const counter = analysis.counterName(recording.counter[submit], time);
     return [
         `Queued ${timeText(analysis.tasks.queued[task])}. `,

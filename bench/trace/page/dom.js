@@ -5,11 +5,9 @@ const $ = id => document.getElementById(id);
 const numberText = n => n.toLocaleString('en');
 const percentText = part => (100 * part).toFixed(1) + ' %';
 
-/// Returns how much of a stack was used: "9.8 of 64 KiB". `size` is 0 if it is not known.
-function stackText(bytes, size) {
-    const of = size > 0 ? ` of ${(size / 1024).toFixed(0)}` : '';
-    return `${(bytes / 1024).toFixed(1)}${of} KiB`;
-}
+/// Returns how much of a stack was used: "9.8 of 512 KiB".
+const stackText = (bytes, size) =>
+    `${(bytes / 1024).toFixed(1)} of ${(size / 1024).toFixed(0)} KiB`;
 
 /// Makes an element. Properties that are functions become listeners.
 function make(tag, properties, ...children) {

@@ -8,8 +8,7 @@
 // follow each other, in the order in which they were written. `order` has all of them by time.
 //
 // The file may be cut, or damaged anywhere. `read` then returns what it can find, and says in
-// `problems` what is missing. It throws only if the file is no recording, or one of a later
-// version.
+// `problems` what is missing. It throws only if the file is no recording, or has another format.
 'use strict';
 
 const Kind = {
@@ -47,8 +46,8 @@ const TASK_NEXT = 63; // a task has ended, and the next one begins at once
 const CONTINUES = 64;
 const IS_FUNCTION = 128;
 const NONE = 0xffffffff; // in `other`: no worker, no fiber
-const HEADER_BYTES = 64; // of weft 0.3, which did not say how large stacks are
-const HEADER_WITH_STACKS = 80;
+const VERSION = 2;
+const HEADER_BYTES = 64;
 const RECORD_BYTES = 32;
 const MOST_TEXT = 255;
 const MOST_RINGS = 65536;
@@ -88,25 +87,23 @@ function readHeader(view) {
     }
     if (view.byteLength < HEADER_BYTES) throw new Error('The recording was cut in its header.');
     const word = at => view.getUint32(at, true);
-    if (word(8) !== 1) throw new Error(`The recording has version ${word(8)}. This page reads 1.`);
-    const headerBytes = word(12);
-    if (view.byteLength < Math.min(headerBytes, HEADER_WITH_STACKS))
-        throw new Error('The recording was cut in its header.');
-    const hasStacks = headerBytes >= HEADER_WITH_STACKS && headerBytes <= view.byteLength;
+    if (word(8) !== VERSION) {
+        const cure = word(8) < VERSION ? ': record it again with weft 0.7 or later' : '';
+        throw new Error(
+            `The file has format ${word(8)}, and this page reads format ${VERSION}${cure}.`,
+        );
+    }
     return {
-        version: 1,
-        headerBytes,
+        headerBytes: word(12),
         recordBytes: word(16),
         rings: word(20),
         workers: word(24),
-        smallFibers: word(28),
-        largeFibers: word(32),
-        ticksLow: word(40),
-        ticksHigh: word(44),
-        nanosecondsAtStart: word(52) * TWO_32 + word(48),
-        ticksPerMicrosecond: view.getFloat64(56, true),
-        smallStackBytes: hasStacks ? word(68) * TWO_32 + word(64) : 0,
-        largeStackBytes: hasStacks ? word(76) * TWO_32 + word(72) : 0,
+        fibers: word(28),
+        ticksLow: word(32),
+        ticksHigh: word(36),
+        nanosecondsAtStart: word(44) * TWO_32 + word(40),
+        ticksPerMicrosecond: view.getFloat64(48, true),
+        stackBytes: word(60) * TWO_32 + word(56),
     };
 }
 
@@ -316,12 +313,9 @@ function mergeRings(recording) {
     return order;
 }
 
-// Says what is missing. Files of the first recorders do not say which rings have lost records. But
-// all rings have room for equally many, so a ring that has clearly fewer than another one has lost
-// none.
+// Says what is missing.
 function describeRings(recording, hasEnd, lastRing, ringsSaid, problems) {
     const {time, ringStart, rings} = recording;
-    let most = 0;
     let from = 0;
     let to = Infinity;
     let end = 0;
@@ -329,20 +323,15 @@ function describeRings(recording, hasEnd, lastRing, ringsSaid, problems) {
         ring.count = ringStart[r + 1] - ringStart[r];
         ring.first = ring.count ? time[ringStart[r]] : NaN;
         ring.last = ring.count ? time[ringStart[r + 1] - 1] : NaN;
-        most = Math.max(most, ring.count);
         if (ring.count) end = Math.max(end, ring.last);
     });
     rings.forEach((ring, r) => {
         const said = ringsSaid.get(r);
-        const mayBeFull = ring.count > 0 && ring.count >= most * 0.9;
-        if (said === undefined && ringsSaid.size === 0 && mayBeFull)
-            from = Math.max(from, ring.first);
         if (said === undefined) return;
         from = Math.max(from, Math.min(said.from, end));
         // the time is damaged if it is before the last record
         if (!(said.until < ring.last - 1e9)) to = Math.min(to, said.until);
     });
-    recording.knowsLost = ringsSaid.size > 0;
     recording.completeFrom = from;
     recording.completeTo = Math.min(to, end);
     lastRing = Math.max(lastRing, ...ringsSaid.keys());
@@ -468,7 +457,7 @@ function read(bytes) {
             if (bits & CONTINUES) {
                 if (n > start[ringNow] && kind[n - 1] === Kind.Submit) {
                     counter[n - 1] = counters.idOf(aLow, aHigh);
-                    priority[n - 1] = view.getUint32(at + 12, true) & 7;
+                    priority[n - 1] = view.getUint32(at + 12, true) & 3;
                 }
                 continue;
             }
@@ -592,9 +581,9 @@ function read(bytes) {
         workers,
         problems,
         rings: Array.from({length: ringCount}, () => ({})),
-        fibers: header.smallFibers + header.largeFibers,
-        smallStackBytes: header.smallStackBytes, // 0: the file does not say
-        largeStackBytes: header.largeStackBytes,
+        // the first own stack of an attached thread, behind the fibers of the pool
+        ownStacks: header.fibers + Math.max(0, ringCount - 1),
+        stackBytes: header.stackBytes, // SchedulerOptions::stackBytes
         nanosecondsAtStart: header.nanosecondsAtStart,
         ticksPerMicrosecond: header.ticksPerMicrosecond,
         isWhole: sections.hasEnd,

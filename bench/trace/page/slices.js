@@ -230,7 +230,6 @@ class Builder {
         this.lastTime = new Float64Array(this.trackCount).fill(NaN); // of the event before
         this.callsOnly = this.tracks.map(track => track.kind === 'calls');
         this.seen = new Uint8Array(this.trackCount);
-        this.hasLost = false; // something happened whose cause was not recorded
         this.readies = new Causes(time);
         this.wakes = new Causes(time);
         this.dueReadies = new Set();
@@ -334,7 +333,6 @@ class Builder {
     // Lost: the begin of this task. It ran at least since the track was seen to be free, or since
     // the first record of its ring.
     taskWithoutBegin(name, number, fiber, track, time, kind = TaskKind.Task) {
-        this.hasLost = true;
         const since = Math.max(
             this.freeSince[track],
             Math.min(time, this.trackFirst[track] || time),
@@ -357,7 +355,7 @@ class Builder {
     isHostFiber(track, fiber) {
         return (
             this.tracks[track].kind === 'attached' &&
-            fiber === this.recording.fibers + track - this.recording.workers
+            fiber === this.recording.ownStacks + track - this.recording.workers
         );
     }
     meetTrack(i, track, fiber, time) {
@@ -510,11 +508,7 @@ class Builder {
         const slice = this.openSlice(track, task, time, Start.Begin);
         tasks.stolenFrom[task] = recording.other[i];
         const submit = submissions.find(recording.task[i]);
-        if (submit < 0) {
-            // the main task of Run has no number, and no submission
-            this.hasLost = this.hasLost || recording.task[i] > 0;
-            return;
-        }
+        if (submit < 0) return; // lost, or the main task of Run, which has none
         tasks.submit[task] = submit;
         tasks.queued[task] = Math.max(0, time - recording.time[submit]);
         this.setEdge(slice, Edge.Submit, recording.time[submit], this.trackOf[submit], -1);
@@ -537,7 +531,6 @@ class Builder {
             isUnknown &&
             (at < 0 || tasks.kind[stack[at]] !== kind || tasks.number[stack[at]] === 0)
         ) {
-            this.hasLost = true;
             this.closeSlice(track, time);
             return;
         }
@@ -648,7 +641,6 @@ class Builder {
             this.forget(stack, 0, track, time);
         if (!stack.length && track < this.slots) {
             // lost: the begin of the task that has waited
-            this.hasLost = true;
             this.closeSlice(track, time);
             this.addTask(TaskKind.Task, recording.name[i], -1, fiber, track, time, FLAG_CUT_BEGIN);
         }

@@ -263,7 +263,7 @@ function taskRow(page, one, most, hasStacks) {
 function stackTexts(page, one) {
     if (one.stackBytes === 0) return '–';
     const advice = page.scope === 'all' ? page.analysis.stackAdvice(one) : '';
-    const text = stackText(one.stackBytes, one.ofBytes);
+    const text = stackText(one.stackBytes, page.recording.stackBytes);
     return advice ? [text, make('div', {className: 'advice'}, advice)] : text;
 }
 

@@ -25,7 +25,6 @@ struct LoopOptions {
     /// ParallelFor2D: columns of a tile; 0 = automatic. The other loops ignore it
     uint64_t columnGrain = 0;
     Priority priority = Priority::Normal;  ///< priority of the loop's tasks
-    StackClass stack = StackClass::Small;  ///< has no effect
     /// Name of the loop's tasks in reports; must outlive the run (a string literal does)
     const char *name = nullptr;
     /// After it is cancelled, indices that no worker has taken yet are left out
@@ -212,7 +211,7 @@ inline void RunLoop(TaskScheduler &scheduler, uint64_t count, uint64_t unit,
     unit = (std::max)((std::max)(unit, uint64_t{1}), (count - 1) / kMaxUnits + 1);
     const uint32_t units = static_cast<uint32_t>((count - 1) / unit + 1);
     const bool hasWorkers = scheduler.WorkerCount() != 0;
-    const TaskOptions taskOptions{options.priority, options.stack, kAnyWorker, options.name};
+    const TaskOptions taskOptions{options.priority, kAnyWorker, options.name};
     const LoopWork work{run,
                         context,
                         count,

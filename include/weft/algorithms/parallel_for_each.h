@@ -136,7 +136,7 @@ public:
           m_last(std::move(last)),
           m_each(each),
           m_calls(calls),
-          m_options{options.priority, options.stack, kAnyWorker, options.name},
+          m_options{options.priority, kAnyWorker, options.name},
           m_cancel(options.cancel),
           m_smallest(chunk),
           m_isTimed(isTimed),
@@ -283,7 +283,7 @@ public:
           m_count(count),
           m_body(body),
           m_context(context),
-          m_options{options.priority, options.stack, kAnyWorker, options.name},
+          m_options{options.priority, kAnyWorker, options.name},
           m_lists(scheduler) {}
 
     Slot *TakeSlot() noexcept {

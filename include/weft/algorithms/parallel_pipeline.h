@@ -41,7 +41,6 @@ namespace weft {
 /// Options of one ParallelPipeline.
 struct PipelineOptions {
     Priority priority = Priority::Normal;  ///< priority of the pipeline's tasks
-    StackClass stack = StackClass::Small;  ///< has no effect
     /// Name of the pipeline's tasks in reports; must outlive the run (a string literal does)
     const char *name = nullptr;
     /// After it is cancelled, the input and the filters are not called any more
@@ -149,7 +148,7 @@ private:
     PipelineRun(TaskScheduler &scheduler, const PipelineOptions &options, Input &input,
                 std::index_sequence<I...>, Filters &...filters) noexcept
         : m_scheduler(scheduler),
-          m_options{options.priority, options.stack, kAnyWorker, options.name},
+          m_options{options.priority, kAnyWorker, options.name},
           m_cancel(options.cancel),
           m_input(input),
           m_filters(filters...),

@@ -26,9 +26,8 @@ public:
           m_cancel(options.cancel),
           m_leaf(LeafOf(options.grain)),
           m_calls(calls) {
-        m_task = {options.priority, options.stack, kAnyWorker, options.name};
+        m_task = {options.priority, kAnyWorker, options.name};
         m_loop.priority = options.priority;
-        m_loop.stack = options.stack;
         m_loop.name = options.name;
     }
 
@@ -45,8 +44,7 @@ public:
             isSorted = !control.IsStopped();
         };
         const Task task = MakeTask(whole);
-        scheduler.AddTasksAndWait(1, &task,
-                                  {options.priority, options.stack, kAnyWorker, options.name});
+        scheduler.AddTasksAndWait(1, &task, {options.priority, kAnyWorker, options.name});
         calls.Rethrow();
         return isSorted;
     }

@@ -46,7 +46,7 @@ public:
     }
 
     /// The same with `options` instead of the scheduler's own ones. They must have as many
-    /// `workers`, `smallFibers`, `largeFibers` and `maxAttached`; `memory` may differ.
+    /// `workers`, `fibers` and `maxAttached`; `memory` may differ.
     template <class... Args>
     explicit FiberLocal(TaskScheduler &scheduler, const SchedulerOptions &options,
                         const Args &...args) noexcept

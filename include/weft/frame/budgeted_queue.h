@@ -21,8 +21,7 @@
 namespace weft {
 
 /// The options of a BudgetedQueue that is given none.
-inline constexpr TaskOptions kBudgetedTasks{Priority::Low, StackClass::Small, kAnyWorker,
-                                            "budgeted"};
+inline constexpr TaskOptions kBudgetedTasks{Priority::Low, kAnyWorker, "budgeted"};
 
 /// A queue of tasks that begin in the order in which they were added, as long as the current frame
 /// has time for them. Tasks that are left wait for the next frame.

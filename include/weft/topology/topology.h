@@ -79,7 +79,7 @@ public:
     /// Returns the number of groups: 1 to 8, or 0 after an error.
     uint32_t GroupCount() const noexcept { return m_groupCount; }
     /// Returns the groups. Their names and masks live as long as the Topology. Before ApplyTo you
-    /// may change the `name`, `nice`, `namedOnly` and `workers` (1 or more) of a group.
+    /// may change the `name`, `nice`, `namedOnly`, `runsLow` and `workers` (1 or more) of a group.
     const WorkerGroup *Groups() const noexcept { return m_groups; }
     WorkerGroup *Groups() noexcept { return m_groups; }
     /// Returns the sum of the groups' workers; 0 if there are no groups.

@@ -1,5 +1,5 @@
-// Measures how much stack the tasks of each name use, so that you can choose stack classes and
-// sizes by figures.
+// Measures how much stack the tasks of each name use, so that you can choose the size of stacks by
+// figures.
 //
 //     static weft::StackMeter meter;
 //     options.stackMeter = &meter;
@@ -36,10 +36,7 @@ struct StackUse {
     /// on its stack while it waited, and the frames of weft that call it. The figure may be up to
     /// 512 bytes too large.
     size_t bytes = 0;
-    /// The stack class with which tasks of this name were submitted last.
-    StackClass stack = StackClass::Small;
-    /// The stack size of this class: SchedulerOptions::smallStackBytes or largeStackBytes.
-    size_t stackBytes = 0;
+    size_t stackBytes = 0;  ///< SchedulerOptions::stackBytes.
 };
 
 /// Measures how much stack the tasks of each name use. At most one scheduler may use it at a time.
@@ -74,10 +71,9 @@ private:
         std::atomic<uintptr_t> key{0};                // 0: the entry is free
         std::atomic<uint64_t> begun{0}, measured{0};  // numbers of tasks
         std::atomic<size_t> bytes{0};
-        std::atomic<StackClass> stack{StackClass::Small};
     };
     const uint32_t m_every;
-    std::atomic<size_t> m_stackBytes[2]{};  // the stack size of each stack class
+    std::atomic<size_t> m_stackBytes{0};
     Entry m_entries[kMaxNames];
 };
 

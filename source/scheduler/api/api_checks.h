@@ -100,15 +100,12 @@ inline bool MayWait(Worker *worker, const char *call) noexcept {
     return WEFT_LIKELY(!worker->inHook && worker->noSuspend == nullptr) || MayWaitNow(worker, call);
 }
 
-// Returns false, after a report, if the priority or the stack class is out of range.
+// Returns false, after a report, if the priority is out of range.
 inline bool AreOptions(const SchedulerOptions &options, const TaskOptions &taskOptions,
                        const char *call) noexcept {
-    if (taskOptions.priority <= Priority::Low && taskOptions.stack <= StackClass::Large)
-        return true;
-    ReportMistake(options, ReportCode::BadOption,
-                  "Give one of the values of Priority and of StackClass.",
-                  "%s: TaskOptions::%s is out of range", call,
-                  taskOptions.priority > Priority::Low ? "priority" : "stack");
+    if (WEFT_LIKELY(taskOptions.priority <= Priority::Low)) return true;
+    ReportMistake(options, ReportCode::BadOption, "Give one of the values of Priority.",
+                  "%s: TaskOptions::priority is out of range", call);
     return false;
 }
 
@@ -188,46 +185,36 @@ inline bool IsOfNoGroup(const Scheduler &scheduler, const TaskOptions &taskOptio
     return WEFT_LIKELY(taskOptions.taskGroup == nullptr) || ReportGroup(scheduler, call);
 }
 
-/// Returns false, after a report, if a bit of `groups` stands for no group of the options.
-inline bool AreGroups(const SchedulerOptions &options, uint8_t groups, const char *call) noexcept {
-    const uint32_t all = (1u << std::max(options.groupCount, 1u)) - 1;
-    if ((groups & ~all) == 0) return true;
-    ReportMistake(options, ReportCode::BadOption,
-                  "Name groups of SchedulerOptions::groups: bit i for groups[i].",
-                  "%s: the groups are %#x, and there are %u", call, groups,
-                  std::max(options.groupCount, 1u));
+/// Returns false, after a report, if there is no such group. Without groups there is group 0.
+inline bool IsGroup(const SchedulerOptions &options, uint32_t group, const char *call) noexcept {
+    const uint32_t count = std::max(options.groupCount, 1u);
+    if (group < count) return true;
+    ReportMistake(options, ReportCode::BadOption, "Give an index of SchedulerOptions::groups.",
+                  "%s: the group is %u, and there are %u", call, group, count);
     return false;
 }
 
-// Reports that the options name both a worker and groups. Returns false.
-inline bool ReportWorkerAndGroups(const SchedulerOptions &options, const char *call) noexcept {
-    ReportMistake(options, ReportCode::BadOption, "Name either a worker or groups.",
-                  "%s: TaskOptions::worker and ::groups are both given", call);
+// Checks TaskOptions::group if it is given. Returns false after a report.
+WEFT_NOINLINE inline bool MayNameGroup(const SchedulerOptions &options,
+                                       const TaskOptions &taskOptions, const char *call) noexcept {
+    if (IsInSlot(taskOptions.group) && SlotIn(taskOptions.group) <= options.groupCount) return true;
+    if (!IsGroup(options, taskOptions.group, call)) return false;
+    if (taskOptions.worker == kAnyWorker) return true;
+    ReportMistake(options, ReportCode::BadOption, "Name either a worker or a group.",
+                  "%s: TaskOptions::worker and ::group are both given", call);
     return false;
 }
 
-// Checks TaskOptions::groups if it is not 0. Returns false after a report.
-WEFT_NOINLINE inline bool MayNameGroups(Scheduler &scheduler, const TaskOptions &taskOptions,
-                                        const char *call) noexcept {
-    if (!AreGroups(scheduler.options, taskOptions.groups, call)) return false;
-    if (taskOptions.worker != kAnyWorker) return ReportWorkerAndGroups(scheduler.options, call);
-    if ((taskOptions.groups & (taskOptions.groups - 1)) == 0) return true;
-    ReportMistake(scheduler.options, ReportCode::BadOption, "Name one group, or none.",
-                  "%s: TaskOptions::groups names several groups", call);
-    return false;
-}
-
-// Checks the groups of Run's main task, which begins on worker 0. Returns false after a report.
+// Checks the group of Run's main task, which begins on worker 0. Returns false after a report.
 inline bool IsMainGroup(const SchedulerOptions &options, const TaskOptions &taskOptions) noexcept {
     if (taskOptions.taskGroup != nullptr) {
         ReportMistake(options, ReportCode::BadOption, "Name no group for the main task.",
                       "Run: the main task cannot belong to a TaskGroup");
         return false;
     }
-    if (taskOptions.groups == 0) return true;
-    if (!AreGroups(options, taskOptions.groups, "Run")) return false;
-    if (taskOptions.worker != kAnyWorker) return ReportWorkerAndGroups(options, "Run");
-    if (taskOptions.groups == 1) return true;
+    if (taskOptions.group == kAnyGroup) return true;
+    if (!MayNameGroup(options, taskOptions, "Run")) return false;
+    if (taskOptions.group == 0) return true;
     ReportMistake(options, ReportCode::BadOption, "Name the first group, or none.",
                   "Run: the main task begins on worker 0, which is not in its group");
     return false;
@@ -239,7 +226,8 @@ inline bool AreTasks(Scheduler &scheduler, uint32_t count, const Task *tasks,
     if (!AreOptions(scheduler.options, taskOptions, call) ||
         !IsWorker(scheduler, taskOptions, call))
         return false;
-    if (WEFT_UNLIKELY(taskOptions.groups != 0) && !MayNameGroups(scheduler, taskOptions, call))
+    if (WEFT_UNLIKELY(taskOptions.group != kAnyGroup) &&
+        !MayNameGroup(scheduler.options, taskOptions, call))
         return false;
     for (uint32_t i = count >= 16 && tasks != nullptr ? WithFunction(count, tasks) : 0; i < count;
          ++i) {

@@ -24,8 +24,7 @@ void ReportNoMemory(const TaskScheduler &scheduler, const char *what) noexcept {
 uint32_t FiberCountOf(const SchedulerOptions &options) noexcept {
     SchedulerOptions effective = options;
     SetDefaults(effective);
-    return effective.smallFibers + effective.largeFibers + EffectiveWorkers(options) +
-           2 * effective.maxAttached;
+    return effective.fibers + EffectiveWorkers(options) + 2 * effective.maxAttached;
 }
 
 uint32_t FiberCountOf(const TaskScheduler &scheduler) noexcept {

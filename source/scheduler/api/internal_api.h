@@ -11,6 +11,18 @@
 
 namespace weft::internal {
 
+/// Returns kInSlot with the slot of the calling task. `worker`: the caller's, or null.
+inline uint8_t GroupOfCaller(const Worker *worker) noexcept {
+    return worker != nullptr ? kInSlot | worker->current->level.slot : kInSlot;
+}
+
+/// Returns options for an object of weft: its tasks are in the group that these options name, or in
+/// none, whichever thread submits them.
+inline TaskOptions OfOwner(TaskOptions options) noexcept {
+    if (options.group == kAnyGroup) options.group = kInSlot;
+    return options;
+}
+
 /// For a task that does several pieces of work, one after the other, in place of a task for each
 /// piece (graph). The worker may change during a piece, but the fiber does not.
 class PiecewiseTask {

@@ -22,8 +22,7 @@ bool internal::RunOrdered(TaskScheduler &taskScheduler, const Task &main, bool r
     order.tells = reports;
     order.host = worker->current;
     Counter done;
-    Submit(*worker->scheduler, worker, 1, &main, &done,
-           {Priority::Normal, StackClass::Large, kAnyWorker, "test"});
+    Submit(*worker->scheduler, worker, 1, &main, &done, {Priority::Normal, kAnyWorker, "test"});
     Wait(*worker, {done});
     if (!order.isGivenUp) WaitIdle({*worker->scheduler, worker->current, nullptr});
     order.host = nullptr;

@@ -19,8 +19,8 @@ using namespace internal;
 void TaskScheduler::AddTask(Task task, Counter *counter, const TaskOptions &options) noexcept {
     Worker *worker = WorkerOf(*this);
     const bool plain = task.function != nullptr && options.worker == kAnyWorker &&
-                       options.groups == 0 && options.taskGroup == nullptr &&
-                       options.priority <= Priority::Low && options.stack <= StackClass::Large;
+                       options.group == kAnyGroup && options.taskGroup == nullptr &&
+                       options.priority <= Priority::Low;
     if (WEFT_LIKELY(worker != nullptr && plain && worker->submitBits == 0)) {
         SubmitOne(*worker, task, counter, options);
     } else {
@@ -138,8 +138,12 @@ void SetActive(Scheduler &scheduler, uint32_t count) noexcept {
     SignalAll(scheduler, WorkerOf(*scheduler.taskScheduler));
 }
 
-void SetLowGroupsTo(Scheduler &scheduler, uint8_t groups) noexcept {
-    scheduler.lowGroups.store(groups, kSeqCst);
+void SetLow(Scheduler &scheduler, uint32_t group, bool runsLow) noexcept {
+    const uint32_t bit = 1u << group;
+    if (runsLow)
+        scheduler.lowGroups.fetch_or(bit, kSeqCst);
+    else
+        scheduler.lowGroups.fetch_and(~bit, kSeqCst);
     SignalAll(scheduler, WorkerOf(*scheduler.taskScheduler));
 }
 
@@ -150,11 +154,10 @@ void TaskScheduler::SetActiveWorkers(uint32_t count) noexcept {
     if (caller.Running() != nullptr) SetActive(*caller.Running(), count);
 }
 
-void TaskScheduler::SetLowGroups(uint8_t groups) noexcept {
-    const Caller caller(*this, "SetLowGroups");
-    if (caller.Running() != nullptr &&
-        (groups == 0 || AreGroups(caller.Running()->options, groups, "SetLowGroups")))
-        SetLowGroupsTo(*caller.Running(), groups);
+void TaskScheduler::SetRunsLow(uint32_t group, bool runsLow) noexcept {
+    const Caller caller(*this, "SetRunsLow");
+    if (caller.Running() != nullptr && IsGroup(caller.Running()->options, group, "SetRunsLow"))
+        SetLow(*caller.Running(), group, runsLow);
 }
 
 void TaskScheduler::PrepareToBlock() noexcept {

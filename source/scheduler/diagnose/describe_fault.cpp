@@ -56,7 +56,7 @@ void OnFault(const void *address) {
         char what[256];
         DescribeFault(address, what, sizeof what);
         ReportFault(scheduler.options, what,
-                    "Raise SchedulerOptions::largeStackBytes, or keep large arrays off the stack.",
+                    "Raise SchedulerOptions::stackBytes, or keep large arrays off the stack.",
                     fiber->name.load(kRelaxed));  // relaxed, here and below: only for the text
         return true;
     });
@@ -97,7 +97,7 @@ size_t DescribeFault(const void *address, char *out, size_t bytes) noexcept {
         if (fiber == nullptr) return false;
         const char *const task = fiber->name.load(kRelaxed);
         line << (isOverflow ? "stack overflow" : "address on the stack") << " of fiber "
-             << size_t{fiber->index} << " (" << scheduler.options.largeStackBytes / 1024
+             << size_t{fiber->index} << " (" << scheduler.options.stackBytes / 1024
              << " KiB), task '" << (task != nullptr ? task : "unnamed") << "'";
         return true;
     });

@@ -25,18 +25,16 @@ void Add(WorkerStatistics &sum, const Worker &worker) noexcept {
     sum.wakes += worker.figures.wakes.load(kRelaxed);
 }
 
-// All fibers have stacks of the large size.
 void CountFibers(const Scheduler &scheduler, Statistics &statistics) noexcept {
-    statistics.largeFibers = statistics.largeFibersInUse = scheduler.fiberCount;
+    statistics.fibers = statistics.fibersInUse = scheduler.fiberCount;
     for (uint32_t i = 0; i < scheduler.fiberCount; ++i) {
-        if (IsFree(scheduler, i) && statistics.largeFibersInUse != 0) --statistics.largeFibersInUse;
-        statistics.largeFibersTouched += scheduler.fibers[i].isPrepared.load(kRelaxed) ? 1 : 0;
+        if (IsFree(scheduler, i) && statistics.fibersInUse != 0) --statistics.fibersInUse;
+        statistics.fibersTouched += scheduler.fibers[i].isPrepared.load(kRelaxed) ? 1 : 0;
     }
 }
 
 void AddStackUse(const StackUse &use, void *statistics) noexcept {
-    Statistics &to = *static_cast<Statistics *>(statistics);
-    size_t &most = use.stack == StackClass::Small ? to.smallStackUsed : to.largeStackUsed;
+    size_t &most = static_cast<Statistics *>(statistics)->stackUsed;
     most = std::max(most, use.bytes);
 }
 

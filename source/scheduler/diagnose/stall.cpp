@@ -117,8 +117,8 @@ void ReportWaiters(Scheduler &scheduler, bool isQueued, bool anyDeadline) noexce
 }
 
 void ReportPoolEmpty(Scheduler &scheduler) noexcept {
-    ReportOnce(scheduler, ReportCode::OutOfSmallFibers,
-               "Raise SchedulerOptions::smallFibers: each waiting task holds a fiber.",
+    ReportOnce(scheduler, ReportCode::OutOfFibers,
+               "Raise SchedulerOptions::fibers: each waiting task holds a fiber.",
                "tasks are pending, and all %u fibers wait", scheduler.fiberCount);
 }
 

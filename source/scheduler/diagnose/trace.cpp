@@ -64,10 +64,8 @@ TraceRings *BeginRecording(const Scheduler &scheduler) noexcept {
         return nullptr;
     }
     rings->workers = scheduler.workerCount;
-    rings->smallFibers = options.smallFibers;
-    rings->largeFibers = options.largeFibers;
-    rings->smallStackBytes = options.smallStackBytes;
-    rings->largeStackBytes = options.largeStackBytes;
+    rings->fibers = options.fibers;
+    rings->stackBytes = options.stackBytes;
     rings->ticksPerMicrosecond = env::TicksPerMicrosecond();
     rings->ticksAtStart = env::Ticks();
     rings->nanosecondsAtStart = env::Now();
@@ -159,8 +157,7 @@ bool BeginTracing(Scheduler &scheduler) noexcept {
     tracing->meter = options.stackMeter;
     tracing->workers = scheduler.memory.NewArray<Tracing::OfWorker>(scheduler.slotCount);
     tracing->fibers = scheduler.memory.NewArray<Tracing::OfFiber>(scheduler.AllFibers());
-    if (tracing->meter != nullptr)
-        StackMeterAccess::Begin(*tracing->meter, options.smallStackBytes, options.largeStackBytes);
+    if (tracing->meter != nullptr) StackMeterAccess::Begin(*tracing->meter, options.stackBytes);
     for (uint32_t i = 0; i < scheduler.slotCount; ++i) scheduler.workers[i].submitBits |= kWatched;
     return tracing->workers != nullptr && tracing->fibers != nullptr;
 }
@@ -249,14 +246,11 @@ uint64_t NewIds(Tracing &tracing, const Worker *worker, uint32_t count) noexcept
 
 // The argument of Run's main task is the scheduler. That task has the number 0, and no Submit.
 TaskNumbers TraceSubmit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
-                        const TasksOf &of, Level level, StackClass stack) noexcept {
+                        const TasksOf &of, Level level) noexcept {
     Tracing &tracing = *scheduler.tracing;
     if (tasks[0].arg == &scheduler) return {0, true};
-    if (tracing.meter != nullptr)
-        StackMeterAccess::NoteClass(*tracing.meter, of.name, tasks[0].function, stack);
     TraceEvent event{};
     event.priority = level.priority;
-    event.stack = stack;
     event.other = kAnyWorker;
     event.count = count;
     event.taskId = NewIds(tracing, worker, count);
@@ -277,8 +271,8 @@ void TraceDeferred(Scheduler &scheduler, Worker *worker, const ChunkList &tasks)
     }
     const bool mayNot = worker != nullptr && worker->MustNotSubmit();
     if (worker != nullptr) worker->SetMustNotSubmit(true);
-    TaskNumbers numbers = TraceSubmit(scheduler, worker, count, oldest->Tasks(), oldest->of,
-                                      oldest->level, tasks.stack);
+    TaskNumbers numbers =
+        TraceSubmit(scheduler, worker, count, oldest->Tasks(), oldest->of, oldest->level);
     if (worker != nullptr) worker->SetMustNotSubmit(mayNot);
     numbers.first += count;
     for (Node *node = tasks.newest; node != nullptr; node = node->next) {

@@ -40,10 +40,10 @@ Status ReportNoStacks(const SchedulerOptions &options, Status status, uint32_t c
                   isOfMappings ? "Lower the number of stacks, or raise vm.max_map_count."
                                : "Lower these options, or give the process more memory.",
                   "the scheduler cannot start: %s %u stacks of %zu bytes "
-                  "(SchedulerOptions::smallFibers, largeFibers, largeStackBytes)",
+                  "(SchedulerOptions::fibers, stackBytes)",
                   isOfMappings ? "the system refuses more memory mappings, for the guard pages of"
                                : "there is no memory for",
-                  count, options.largeStackBytes);
+                  count, options.stackBytes);
     return status;
 }
 
@@ -52,8 +52,8 @@ Status ReportNoQueues(const SchedulerOptions &options) noexcept {
                   "Lower these options, or give the process more memory. MemoryHooks::allocate, if "
                   "it is set, must return memory with the alignment that it is asked for.",
                   "the scheduler cannot start: there is no memory for the queues of %u workers and "
-                  "%u fibers (SchedulerOptions::workers, smallFibers, largeFibers)",
-                  EffectiveWorkers(options), options.smallFibers + options.largeFibers);
+                  "%u fibers (SchedulerOptions::workers, fibers)",
+                  EffectiveWorkers(options), options.fibers);
     return Status::OutOfMemory;
 }
 
@@ -64,7 +64,7 @@ constexpr size_t kReserveStack = 64 << 10;  // no task runs on it
 Status AcquireStacks(Scheduler &scheduler) noexcept {
     const SchedulerOptions &options = scheduler.options;
     const MemoryHooks *hooks = options.memory.reserveStacks != nullptr ? &options.memory : nullptr;
-    const size_t bytes = 2 * options.largeStackBytes + Fiber::kColourBytes;
+    const size_t bytes = 2 * options.stackBytes + Fiber::kColourBytes;
     Status status = scheduler.stacks.Acquire(scheduler.fiberCount, bytes, hooks);
     if (status == Status::Ok)
         status = scheduler.reserveStacks.Acquire(options.maxAttached, kReserveStack, hooks);
@@ -108,7 +108,7 @@ void PrepareSlot(Scheduler &scheduler, Worker &worker) noexcept {
     const uint32_t slot = worker.index - scheduler.workerCount;
     worker.thread.index = slot;  // for Prepare
     worker.thread.SetStack(scheduler.reserveStacks.Bottom(slot),
-                           scheduler.reserveStacks.StackBytes(), scheduler.options.largeStackBytes);
+                           scheduler.reserveStacks.StackBytes(), scheduler.options.stackBytes);
     worker.thread.Prepare(ReserveMain);
     if (scheduler.workerCount != 0 || slot == 0) scheduler.freeSlots.Set(slot);
 }
@@ -145,7 +145,7 @@ bool AcquireFibers(Scheduler &scheduler) noexcept {
         scheduler.fibers[i].index = scheduler.fibers[i].wait.timer.owner = i;
         if (i >= scheduler.fiberCount) continue;  // an attached thread's own stack
         scheduler.fibers[i].SetStack(scheduler.stacks.Bottom(i), scheduler.stacks.StackBytes(),
-                                     scheduler.options.largeStackBytes);
+                                     scheduler.options.stackBytes);
         // before any task: otherwise the race finder would order the fiber after a task
         if (race::kFinder) scheduler.fibers[i].Prepare(FiberMain);
     }
@@ -217,8 +217,7 @@ Scheduler *NewScheduler(TaskScheduler &taskScheduler, Status &status) noexcept {
     scheduler->forkMark.Acquire(&taskScheduler);
     scheduler->workerCount = scheduler->options.workers;
     scheduler->slotCount = scheduler->workerCount + options.maxAttached;
-    scheduler->fiberCount =
-        scheduler->options.smallFibers + scheduler->options.largeFibers + scheduler->slotCount;
+    scheduler->fiberCount = scheduler->options.fibers + scheduler->slotCount;
     scheduler->lateEnd.timer.owner = kEndOwner;
     scheduler->slotsInUse.store(scheduler->workerCount, kRelaxed);  // nobody else knows it yet
     scheduler->tuning.millisecond = static_cast<uint64_t>(env::TicksPerMicrosecond() * 1000);
@@ -342,8 +341,7 @@ void BeginWith(Worker &worker, const Task &task, const TaskOptions &options) noe
     race::Submitted(1, &task);
     CountTasks(scheduler, &worker, 1, nullptr, options);
     TaskNumbers numbers;
-    if (IsTraced(scheduler))
-        numbers = TraceSubmit(scheduler, &worker, 1, &task, of, level, options.stack);
+    if (IsTraced(scheduler)) numbers = TraceSubmit(scheduler, &worker, 1, &task, of, level);
     const ChunkList tasks =
         MakeChunks(scheduler, &worker, 1, &task, of, level, options.worker, numbers);
     Fiber &first = *AcquireFiber(worker);

@@ -66,9 +66,6 @@ Status CheckGroups(const SchedulerOptions &options, uint32_t workers) noexcept {
             options, "Give the groups as many workers together as SchedulerOptions::workers says.",
             "groups: the sum of their workers", sum);
     }
-    if (options.lowGroups >> std::max(options.groupCount, 1u) != 0)
-        return OutOfRange(options, "Name groups that there are: bit i for groups[i].", "lowGroups",
-                          options.lowGroups);
     return Status::Ok;
 }
 
@@ -118,8 +115,7 @@ uint32_t EffectiveWorkers(const SchedulerOptions &options) noexcept {
 
 void SetDefaults(SchedulerOptions &options) noexcept {
     options.workers = EffectiveWorkers(options);
-    if (options.smallFibers == 0) options.smallFibers = std::max(128u, 16 * options.workers);
-    if (options.largeFibers == 0) options.largeFibers = std::max(32u, 2 * options.workers);
+    if (options.fibers == 0) options.fibers = std::max(160u, 18 * options.workers);
 }
 
 Status CheckOptions(const SchedulerOptions &options, uint32_t leastWorkers) noexcept {
@@ -138,14 +134,10 @@ Status CheckOptions(const SchedulerOptions &options, uint32_t leastWorkers) noex
         const char *hint;
     } ranges[] = {
         {"maxAttached", options.maxAttached, 1, 1024, "Give 1 to 1024."},
-        {"smallFibers", options.smallFibers, 0, kMaxFibers, "Give at most 1,000,000."},
-        {"largeFibers", options.largeFibers, 0, kMaxFibers, "Give at most 1,000,000."},
+        {"fibers", options.fibers, 0, kMaxFibers, "Give at most 1,000,000."},
         {"pendingTasks", options.pendingTasks, 0, 65536, "Give at most 65,536."},
         {"stopGraceMilliseconds", options.stopGraceMilliseconds, 0, 60000, "Give at most 60,000."},
-        {"smallStackBytes", Signed(options.smallStackBytes), 16 << 10, kMost,
-         "Give 16 KiB or more."},
-        {"largeStackBytes", Signed(options.largeStackBytes), 16 << 10, kMost,
-         "Give 16 KiB or more."},
+        {"stackBytes", Signed(options.stackBytes), 16 << 10, kMost, "Give 16 KiB or more."},
         {"threadStackBytes", Signed(options.threadStackBytes), 64 << 10, kMost,
          "Give 64 KiB or more."},
         {"affinity.kind", static_cast<int64_t>(options.affinity.kind), 0,
@@ -154,7 +146,6 @@ Status CheckOptions(const SchedulerOptions &options, uint32_t leastWorkers) noex
         {"threadSliceMicroseconds", options.threadSliceMicroseconds,
          options.threadSliceMicroseconds != 0 ? 100 : 0, 100000, "Give 0, or 100 to 100,000."},
         {"stallMilliseconds", options.stallMilliseconds, 1, 60000, "Give 1 to 60,000."},
-        {"agingMilliseconds", options.agingMilliseconds, 1, 60000, "Give 1 to 60,000."},
         {"watchdogMilliseconds", options.watchdogMilliseconds, 0, 600000, "Give at most 600,000."},
         {"order", Signed(options.order), 0, workers != 0 ? 0 : kMost,
          "Set SchedulerOptions::workers to 0, and call Start and AttachThread."},

@@ -13,8 +13,7 @@ namespace weft::internal {
 struct ChunkList {
     Chunk *newest = nullptr, *oldest = nullptr;
     uint32_t chunks = 0;
-    uint32_t onWorker = kAnyWorker;        // the tasks are pinned to it
-    StackClass stack = StackClass::Small;  // for the trace
+    uint32_t onWorker = kAnyWorker;  // the tasks are pinned to it
 };
 
 /// Tasks of one submission that wait for counters, for a deadline, or for whichever of the two

@@ -17,21 +17,12 @@ bool IsActive(const Scheduler &scheduler, const Worker &worker) noexcept {
            scheduler.workers[worker.index - 1].group != worker.group;  // the first of its group
 }
 
-// Attached threads run tasks of no group; Low ones only if all groups do so.
-uint32_t OfAttached(const Scheduler &scheduler) noexcept {
-    const uint32_t low = scheduler.lowGroups.load(kRelaxed);
-    const uint32_t all = (1u << scheduler.options.groupCount) - 1;
-    const bool runsLow = low == 0 || low == all || scheduler.workerCount == 0;
-    return kHighAndNormal | (runsLow ? kPlainLow : 0);
-}
-
 }  // namespace
 
 uint32_t RunsOf(const Scheduler &scheduler, const Worker &worker) noexcept {
     const SchedulerOptions &options = scheduler.options;
     if (!IsActive(scheduler, worker)) return 0;
-    if (options.groupCount == 0) return kPlainLevels;
-    if (scheduler.IsAttachedSlot(worker.index)) return OfAttached(scheduler);
+    if (options.groupCount == 0 || scheduler.IsAttachedSlot(worker.index)) return kPlainLevels;
     const bool isOpen = !options.groups[worker.group].namedOnly;
     const uint32_t low = scheduler.lowGroups.load(kRelaxed);
     const bool runsLow = low != 0 ? (low >> worker.group & 1) != 0 : isOpen;
@@ -53,8 +44,11 @@ void AssignGroups(Scheduler &scheduler) noexcept {
         while (group + 1 < options.groupCount && i >= end) end += options.groups[++group].workers;
         worker.group = group;
     }
+    uint32_t low = 0;
+    for (uint32_t i = 0; i < options.groupCount; ++i)
+        low |= uint32_t{options.groups[i].runsLow} << i;
     // relaxed, both: the run has not begun
-    scheduler.lowGroups.store(options.lowGroups, kRelaxed);
+    scheduler.lowGroups.store(low, kRelaxed);
     scheduler.activeWorkers.store(scheduler.workerCount, kRelaxed);
 }
 

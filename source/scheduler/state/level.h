@@ -17,6 +17,12 @@ inline constexpr uint32_t kMaxGroups = 8;
 inline constexpr uint32_t kSlots = kMaxGroups + 1;
 inline constexpr uint32_t kLevels = kPriorities * kSlots;
 
+/// In TaskOptions::group, from objects of weft: the low four bits are the slot of the tasks,
+/// whichever thread submits them.
+inline constexpr uint8_t kInSlot = 0xe0;
+constexpr bool IsInSlot(uint8_t group) noexcept { return (group & 0xf0) == kInSlot; }
+constexpr uint32_t SlotIn(uint8_t group) noexcept { return group & 0xf; }
+
 struct Level {
     Priority priority = Priority::High;
     uint8_t slot = 0;

@@ -263,8 +263,7 @@ const char *NameOf(ReportCode code) noexcept {
         WEFT_NAME(WrongScheduler);
         WEFT_NAME(TaskThrew);
         WEFT_NAME(FloatingPointState);
-        WEFT_NAME(OutOfSmallFibers);
-        WEFT_NAME(OutOfLargeFibers);
+        WEFT_NAME(OutOfFibers);
         WEFT_NAME(Stalled);
         WEFT_NAME(OutOfMemory);
         WEFT_NAME(MemoryInUse);

@@ -158,7 +158,7 @@ struct Scheduler {
     Order *order = nullptr;      // null: the usual order (policy/ordered.h)
     // Workers read the next members between tasks. They are seldom written.
     env::Atomic<uint32_t> slotsInUse{0};  // the largest number so far
-    env::Atomic<uint32_t> lowGroups{0};   // see SchedulerOptions
+    env::Atomic<uint32_t> lowGroups{0};   // bit i: WorkerGroup::runsLow
     env::Atomic<uint32_t> activeWorkers{0};
     env::Atomic<uint32_t> changes{0};    // of what workers may run (SignalAll)
     env::Atomic<bool> stopping{false};   // the run is over: every loop ends

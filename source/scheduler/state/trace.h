@@ -45,7 +45,7 @@ void EmitSwitch(Worker &worker, const Fiber &to) noexcept;
 
 /// Numbers the tasks, and tells that they are submitted.
 TaskNumbers TraceSubmit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
-                        const TasksOf &of, Level level, StackClass stack) noexcept;
+                        const TasksOf &of, Level level) noexcept;
 /// The same for chunks of deferred tasks, which are handed over now.
 void TraceDeferred(Scheduler &scheduler, Worker *worker, const ChunkList &tasks) noexcept;
 

@@ -127,8 +127,7 @@ bool Submit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *ta
     const TasksOf of = TasksWith(worker, counter, options);
     const Level level = LevelOf(scheduler, worker, options);
     TaskNumbers numbers;
-    if (IsTraced(scheduler))
-        numbers = TraceSubmit(scheduler, worker, count, tasks, of, level, options.stack);
+    if (IsTraced(scheduler)) numbers = TraceSubmit(scheduler, worker, count, tasks, of, level);
     Enqueue(scheduler, worker, count, tasks, of, level, options.worker, numbers);
     return true;
 }

@@ -25,9 +25,9 @@ void Unpark(Scheduler &scheduler, Worker *by, uint32_t index, uint32_t passes = 
 uint32_t HomeOf(const Worker *by) noexcept { return by != nullptr ? by->index : 0; }
 
 // A mask that was read may have changed before the sleeper was taken. Then another one is woken.
-bool WakeFor(Scheduler &scheduler, Worker *by, uint32_t levels) noexcept {
+bool WakeFor(Scheduler &scheduler, Worker *by, uint32_t levels, bool choosy) noexcept {
     for (;;) {
-        const uint32_t index = scheduler.idle.TakeFor(levels, scheduler.Slots());
+        const uint32_t index = scheduler.idle.TakeFor(levels, scheduler.Slots(), choosy);
         if (index == Idle::kNone) return false;
         const bool isFit = scheduler.idle.IsFor(index, levels);
         Unpark(scheduler, by, index);
@@ -41,7 +41,7 @@ void WakeOne(Scheduler &scheduler, Worker *by, uint32_t levels) noexcept {
     uint32_t index = Idle::kNone;
     if ((levels & (kPlainLevels | kAnyKeeper)) != 0) index = scheduler.idle.TakeAny(HomeOf(by));
     if (index != Idle::kNone) return Unpark(scheduler, by, index);
-    if (scheduler.idle.AnySleeper()) WakeFor(scheduler, by, levels);
+    if (scheduler.idle.AnySleeper()) WakeFor(scheduler, by, levels, false);
 }
 
 bool WakeAt(Scheduler &scheduler, Worker *by, uint32_t index) noexcept {
@@ -80,7 +80,7 @@ void Published(Scheduler &scheduler, Worker *by, Level level, uint32_t entries) 
     const uint32_t most = std::min(entries, 2u);
     for (uint32_t i = 0; i < most && WEFT_UNLIKELY(isPlain ? idle.AnyChoosy() : idle.AnySleeper());
          ++i) {
-        if (!WakeFor(scheduler, by, level.Bit())) break;
+        if (!WakeFor(scheduler, by, level.Bit(), isPlain)) break;
     }
 }
 

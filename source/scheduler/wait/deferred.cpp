@@ -92,7 +92,6 @@ public:
             MakeChunks(m_scheduler, m_worker, later.count, later.tasks,
                        TasksWith(m_worker, counter, later.options),
                        LevelOf(m_scheduler, m_worker, later.options), later.options.worker);
-        deferred.tasks.stack = later.options.stack;
         // relaxed, both: the store below publishes them
         deferred.counter.store(counter, kRelaxed);
         const uint64_t generation = deferred.state.load(kRelaxed) >> Deferred::kGenerationShift;

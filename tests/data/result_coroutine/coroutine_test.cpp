@@ -43,7 +43,7 @@ TEST_CASE("Result: coroutines await values and exceptions, on few fibers", "[res
     for (uint32_t workers : {1u, 2u, 3u}) {
         constexpr uint32_t kCount = 50;
         Shared shared;
-        test::Runner runner(test::Options(workers, 2, 1));
+        test::Runner runner(test::Options(workers, 3));
         uint32_t early = 0;
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             Counter counter;

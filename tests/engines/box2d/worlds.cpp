@@ -101,8 +101,6 @@ Hashes OnWeft(uint32_t workers, bool inTasks) {
     weft::Box2dTasks tasks(scheduler);
     Hashes hashes;
     weft::Counter counter;
-    weft::TaskOptions large;
-    large.stack = weft::StackClass::Large;
     std::vector<std::unique_ptr<World>> worlds;
     for (int i = 0; i < kWorlds; ++i) {
         b2WorldDef definition = b2DefaultWorldDef();
@@ -114,7 +112,7 @@ Hashes OnWeft(uint32_t workers, bool inTasks) {
             for (int step = 0; step < kSteps; ++step) world.Step();
         };
         if (inTasks) {
-            weft::AddTask(scheduler, run, &counter, large);
+            weft::AddTask(scheduler, run, &counter);
         } else {
             run();
         }

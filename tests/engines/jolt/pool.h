@@ -20,7 +20,7 @@ public:
         : JoltJobSystem(
               SharedScheduler(),
               threads < 0 ? SharedScheduler().MaxConcurrency() : static_cast<uint32_t>(threads) + 1,
-              DefaultOptions(), jobs) {}
+              {}, jobs) {}
 };
 
 }  // namespace JPH

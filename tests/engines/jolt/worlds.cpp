@@ -115,10 +115,8 @@ Hashes OnWeft(uint32_t workers, int queries, uint32_t maxJobs, int &statics) {
     if (scheduler.Start() != weft::Status::Ok) std::abort();
     Hashes hashes;
     {
-        weft::JoltJobSystem jobs(scheduler, 0, weft::JoltJobSystem::DefaultOptions(), maxJobs);
+        weft::JoltJobSystem jobs(scheduler, 0, {}, maxJobs);
         std::unique_ptr<World> worlds[kWorlds];
-        weft::TaskOptions large;
-        large.stack = weft::StackClass::Large;
         weft::Counter counter;
         for (int i = 0; i < kWorlds; ++i) {
             worlds[i] = std::make_unique<World>(i);
@@ -131,7 +129,7 @@ Hashes OnWeft(uint32_t workers, int queries, uint32_t maxJobs, int &statics) {
                     world.Step(jobs);
                 }
             };
-            weft::AddTask(scheduler, steps, &counter, large);
+            weft::AddTask(scheduler, steps, &counter);
         }
         scheduler.WaitForCounter(&counter);
         statics = 0;

@@ -47,13 +47,13 @@ std::string Section(uint32_t kind, const std::string &content) {
 }
 
 // Two workers, an attached thread, and the ring of the others.
-constexpr uint32_t kRings = 4, kSmallFibers = 4, kLargeFibers = 2;
+constexpr uint32_t kRings = 4;
 
 std::string Header() {
-    return "WEFTRACE" + Number(1, 4) + Number(64, 4) + Number(32, 4) + Number(kRings, 4) +
-           Number(2, 4) + Number(kSmallFibers, 4) + Number(kLargeFibers, 4) + Number(0, 4) +
-           Number(uint64_t{1} << 40, 8) + Number(0, 8) +
-           Number(0x408f400000000000, 8);  // 1000 ticks in a microsecond
+    return "WEFTRACE" + Number(2, 4) + Number(64, 4) + Number(32, 4) + Number(kRings, 4) +
+           Number(2, 4) + Number(6, 4) + Number(uint64_t{1} << 40, 8) + Number(0, 8) +
+           Number(0x408f400000000000, 8) +  // 1000 ticks in a microsecond
+           Number(512 << 10, 8);
 }
 
 // Makes a recording from the short form: eight bytes for a record or a section.

@@ -110,7 +110,7 @@ public:
         destroy();
     }
 
-    /// Small stacks, and the name "Asio".
+    /// The name "Asio".
     static TaskOptions DefaultOptions() noexcept {
         TaskOptions options;
         options.name = "Asio";

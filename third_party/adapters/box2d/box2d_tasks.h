@@ -38,10 +38,9 @@ public:
     Box2dTasks(const Box2dTasks &) = delete;
     Box2dTasks &operator=(const Box2dTasks &) = delete;
 
-    /// Large stacks, and the name "box2d".
+    /// The name "box2d".
     static TaskOptions DefaultOptions() noexcept {
         TaskOptions options;
-        options.stack = StackClass::Large;
         options.name = "box2d";
         return options;
     }

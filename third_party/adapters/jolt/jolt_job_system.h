@@ -35,14 +35,12 @@ class JoltJobSystem : public JPH::JobSystem {
 public:
     /// `concurrency`: how many jobs of a kind Jolt makes at most, 0 = one for each worker. If
     /// attached threads call Jolt, add one for each of them that does so at a time.
-    /// `options` apply to the task of each job: start from DefaultOptions(). The name is replaced
-    /// by the job's name. `taskGroup` is not used, because an update waits for ever if a job is
-    /// left out.
+    /// `options` apply to the task of each job. The name is replaced by the job's name. `taskGroup`
+    /// is not used, because an update waits for ever if a job is left out.
     /// `maxJobs`: memory for so many jobs is allocated at once. Further jobs are allocated one by
     /// one.
     explicit JoltJobSystem(TaskScheduler &scheduler, uint32_t concurrency = 0,
-                           const TaskOptions &options = DefaultOptions(),
-                           uint32_t maxJobs = JPH::cMaxPhysicsJobs)
+                           const TaskOptions &options = {}, uint32_t maxJobs = JPH::cMaxPhysicsJobs)
         : m_scheduler(scheduler), m_options(options), m_concurrency(concurrency) {
         m_options.taskGroup = nullptr;
         m_jobs.Init(maxJobs, maxJobs);
@@ -51,13 +49,6 @@ public:
     ~JoltJobSystem() override {
         if (!m_scheduler.PollCounter(&m_tasks))
             m_scheduler.WaitForCounter(&m_tasks, Meanwhile::OwnTasks);
-    }
-
-    /// Large stacks, because a job uses up to 128 KiB.
-    static TaskOptions DefaultOptions() noexcept {
-        TaskOptions options;
-        options.stack = StackClass::Large;
-        return options;
     }
 
     int GetMaxConcurrency() const override {

@@ -28,10 +28,9 @@ public:
         m_options.grain = 1;
     }
 
-    /// Large stacks, which libjxl needs, and the name "libjxl".
+    /// The name "libjxl".
     static LoopOptions DefaultOptions() noexcept {
         LoopOptions options;
-        options.stack = StackClass::Large;
         options.name = "libjxl";
         return options;
     }

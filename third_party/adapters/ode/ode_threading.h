@@ -30,23 +30,14 @@ namespace weft {
 /// only if it needs more of them than there are.
 class OdeThreading {
 public:
-    /// `options` apply to the task of each call: start from DefaultOptions(). The name is replaced
-    /// by the call's name. `taskGroup` is not used, because a step waits for ever if a call is left
-    /// out.
-    explicit OdeThreading(TaskScheduler &scheduler,
-                          const TaskOptions &options = DefaultOptions()) noexcept
+    /// `options` apply to the task of each call. The name is replaced by the call's name.
+    /// `taskGroup` is not used, because a step waits for ever if a call is left out.
+    explicit OdeThreading(TaskScheduler &scheduler, const TaskOptions &options = {}) noexcept
         : m_scheduler(scheduler), m_options(options) {
         m_options.taskGroup = nullptr;
     }
     OdeThreading(const OdeThreading &) = delete;
     OdeThreading &operator=(const OdeThreading &) = delete;
-
-    /// Large stacks, on which ODE keeps vectors.
-    static TaskOptions DefaultOptions() noexcept {
-        TaskOptions options;
-        options.stack = StackClass::Large;
-        return options;
-    }
 
     /// The two arguments of dWorldSetStepThreadingImplementation.
     dThreadingImplementationID Id() noexcept {

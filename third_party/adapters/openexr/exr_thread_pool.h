@@ -46,10 +46,9 @@ public:
     }
     ~ExrThreadPool() override { finish(); }
 
-    /// Large stacks, which the decompressors need, and the name "OpenEXR".
+    /// The name "OpenEXR".
     static TaskOptions DefaultOptions() noexcept {
         TaskOptions options;
-        options.stack = StackClass::Large;
         options.name = "OpenEXR";
         return options;
     }

@@ -1,0 +1,220 @@
+// Models in which hardly any fiber is free, so that tasks run on fibers that wait for them
+// (run/rescue.h).
+#include "simulator/model_support.h"
+#include "simulator/models.h"
+#include "support/low_groups.h"
+
+#include <vector>
+
+namespace simulator {
+
+namespace {
+
+// There are two fibers more than workers.
+SchedulerOptions RescueOptions(uint32_t workers) {
+    SchedulerOptions options = Options(workers, 1);
+    options.maxAttached = 1;
+    options.onReport = OnlyThese<ReportCode::OutOfFibers, ReportCode::Stalled>;
+    return options;
+}
+
+// Tasks that hold a fiber each.
+class Holders {
+public:
+    // Returns when all of them have begun.
+    void Begin(TaskScheduler *scheduler, uint32_t count) {
+        for (uint32_t i = 0; i < count; ++i) scheduler->AddTask(MakeTask(m_hold), &m_held);
+        while (m_begun != count) scheduler->Yield();
+    }
+    void Release(TaskScheduler *scheduler) { scheduler->DecrementCounter(&m_gate); }
+    void Wait(TaskScheduler *scheduler) { scheduler->WaitForCounter(&m_held); }
+
+private:
+    struct Hold {
+        Holders *holders;
+        void operator()(TaskScheduler *scheduler) const {
+            ++holders->m_begun;
+            scheduler->WaitForCounter(&holders->m_gate);
+        }
+    } m_hold{this};
+    Counter m_gate{1}, m_held;
+    uint32_t m_begun = 0;
+};
+
+// Tasks that wait for others hold all fibers. They must run the awaited tasks on their own fibers,
+// whichever worker has taken these tasks.
+void RescueWaits() {
+    Counters counters;
+    uint32_t done = 0;
+    auto leaf = [&](TaskScheduler *) { ++done; };
+    auto parent = [&](TaskScheduler *scheduler) {
+        Counter *counter = counters.New();
+        const Task tasks[2] = {MakeTask(leaf), MakeTask(leaf)};
+        if (Random(2) != 0) scheduler->AddTasksAndWait(2, tasks);
+        scheduler->AddTasks(Random(2) + 1, tasks, counter);
+        scheduler->AddTask(MakeTask(leaf), counter);
+        scheduler->WaitForCounter(counter);
+        Counters::Kill(counter);
+        ++done;
+    };
+    const uint32_t workers = 1 + Random(3), parents = workers + Random(3);
+    RunMain(RescueOptions(workers), [&](TaskScheduler *scheduler) {
+        Counter *counter = counters.New();
+        const std::vector<Task> tasks(parents, MakeTask(parent));
+        scheduler->AddTasks(parents, tasks.data(), counter);
+        scheduler->WaitForCounter(counter);
+        Counters::Kill(counter);
+    });
+    Check(done >= 3 * parents, "a task was lost");
+}
+
+// Tasks that wait for a Low task hold all fibers. The Low task must run on one of these, and only
+// on a worker that may run Low tasks, also after a yield.
+void RescueLimited() {
+    uint32_t done = 0;
+    SchedulerOptions options = RescueOptions(2);
+    test::LimitLow(options, 1);
+    TaskOptions low;
+    low.priority = Priority::Low;
+    auto leaf = [&](TaskScheduler *scheduler) {
+        Check(scheduler->CurrentWorker() == 0, "a Low task began in a group that runs none");
+        scheduler->Yield();
+        Check(scheduler->CurrentWorker() == 0, "a Low task continued in a group that runs none");
+        ++done;
+    };
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        Counter counter, waiters;
+        auto waits = [&](TaskScheduler *waiter) { waiter->WaitForCounter(&counter); };
+        scheduler->AddTask(MakeTask(leaf), &counter, low);
+        for (uint32_t i = 0; i < 4; ++i) scheduler->AddTask(MakeTask(waits), &waiters);
+        scheduler->WaitForCounter(&waiters);
+        scheduler->WaitForCounter(&counter);
+    });
+    Check(done == 1, "a task was lost");
+}
+
+// No fiber is free for a task, and a rescuer looks for a waiter of its counter. Meanwhile another
+// thread sorts the counter's list, for a waiter for a value above zero, or because a WaitForAny
+// ends. The task must not be lost.
+void RescueSorted(bool any) {
+    Counters counters;
+    Holders holders;
+    uint32_t done = 0;
+    auto leaf = [&](TaskScheduler *) { ++done; };
+    const uint32_t workers = 2 + Random(2);
+    RunMain(RescueOptions(workers), [&](TaskScheduler *scheduler) {
+        holders.Begin(scheduler, workers);
+        Counter *counter = counters.New(), *other = counters.New(), *eager = counters.New();
+        Counter *const both[2] = {counter, other};
+        auto waiter = [&](TaskScheduler *running) {
+            if (any) return static_cast<void>(running->WaitForAny(2, both));
+            running->WaitForCounter(counter, 2);
+        };
+        scheduler->AddTask(MakeTask(leaf), counter);
+        for (uint32_t i = 0; i < 2; ++i) scheduler->AddTask(MakeTask(leaf), any ? other : counter);
+        scheduler->AddTask(MakeTask(waiter), eager);
+        scheduler->WaitForCounter(counter);
+        scheduler->WaitForCounter(eager);
+        scheduler->WaitForCounter(other);
+        Counters::Kill(counter);
+        holders.Release(scheduler);
+        holders.Wait(scheduler);
+    });
+    Check(done == 3, "a task was lost");
+}
+
+// Options of tasks that exclude each other: Low tasks that only one worker may run, or tasks that
+// are pinned to worker 0.
+TaskOptions Late(bool low) {
+    return {low ? Priority::Low : Priority::Normal, low ? kAnyWorker : 0};
+}
+
+// A task waits for another one, for which no fiber is free. The waiter cannot resume before that
+// task has run, because its worker (or the only worker for Low tasks) runs a task that polls for
+// it. Then a fiber becomes free. The awaited task must run on it.
+void RescuerStays(bool low) {
+    SchedulerOptions options = RescueOptions(2);
+    test::LimitLow(options, low);
+    TaskScheduler scheduler(options);
+    Holders holders;
+    Counter counter, others;
+    weft::env::Atomic<bool> ran{false};
+    auto leaf = [&](TaskScheduler *) { ran.store(true, std::memory_order_release); };
+    auto polls = [&](TaskScheduler *) {
+        while (!ran.load(std::memory_order_acquire)) weft::env::Pause();
+    };
+    HostThread host([&] {
+        Dawdle(600);
+        holders.Release(&scheduler);
+    });
+    auto waiter = [&](TaskScheduler *running) {
+        running->AddTask(MakeTask(polls), &others, Late(low));
+        running->AddTask(MakeTask(leaf), &counter);
+        Dawdle(200);
+        running->WaitForCounter(&counter);
+    };
+    auto main = [&](TaskScheduler *running) {
+        holders.Begin(running, 2);
+        host.Start();
+        running->AddTask(MakeTask(waiter), &others, Late(low));
+        running->WaitForCounter(&others);
+        holders.Wait(running);
+    };
+    const Task task = MakeTask(main);
+    Check(scheduler.Run(task.function, task.arg, TaskOptions()) == Status::Ok, "Run failed");
+    host.Join();
+}
+
+// Two tasks wait for the same task, for which no fiber is free. The first waiter cannot resume
+// before that task has run, as in RescuerStays. The second waiter must run it.
+void RescueByTheOther(bool low) {
+    SchedulerOptions options = RescueOptions(2);
+    test::LimitLow(options, low);
+    TaskScheduler scheduler(options);
+    Counter began(2), counter(1), others;
+    weft::env::Atomic<bool> ran{false};
+    auto leaf = [&](TaskScheduler *) { ran.store(true, std::memory_order_release); };
+    auto waiter = [&](TaskScheduler *running) {
+        running->DecrementCounter(&began);
+        running->WaitForCounter(&counter);
+    };
+    auto polls = [&](TaskScheduler *) {
+        while (!ran.load(std::memory_order_acquire)) weft::env::Pause();
+    };
+    auto main = [&](TaskScheduler *running) {
+        running->AddTask(MakeTask(waiter), &others, Late(low));
+        running->AddTask(MakeTask(waiter), &others);
+        running->WaitForCounter(&began);
+        Dawdle(300);
+        running->AddTask(MakeTask(polls), &others, Late(low));
+        running->AddTask(MakeTask(leaf), &counter);
+        running->DecrementCounter(&counter);
+        running->WaitForCounter(&others);
+    };
+    const Task task = MakeTask(main);
+    Check(scheduler.Run(task.function, task.arg, TaskOptions()) == Status::Ok, "Run failed");
+}
+
+}  // namespace
+
+std::vector<Model> RescueModels() {
+    return {
+        {"rescue_waits", "tasks that wait for others hold all fibers", RescueWaits},
+        {"rescue_limited", "a waiter runs a Low task, but only on the worker for Low tasks",
+         RescueLimited},
+        {"rescue_sorted", "a task is set aside while its waiters are sorted",
+         [] { RescueSorted(false); }},
+        {"rescue_sorted_any", "the same, while a WaitForAny ends", [] { RescueSorted(true); }},
+        {"rescue_pinned", "a waiter is pinned to a worker that polls for the awaited task",
+         [] { RescuerStays(false); }},
+        {"rescue_low", "a waiter is Low, and the worker for Low tasks polls for the awaited task",
+         [] { RescuerStays(true); }},
+        {"rescue_two", "two waiters for a task; one is pinned to a worker that polls for it",
+         [] { RescueByTheOther(false); }},
+        {"rescue_two_low",
+         "two waiters for a task; one is Low, and the worker for Low tasks polls for it",
+         [] { RescueByTheOther(true); }},
+    };
+}
+
+}  // namespace simulator
