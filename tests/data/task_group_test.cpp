@@ -158,7 +158,7 @@ TEST_CASE("TaskGroup: a parent cancels the groups below it, and no others", "[ta
 }
 
 TEST_CASE("TaskGroup: a parent cancels a child group that belongs to another scheduler",
-          "[task_group][one_worker][next][!shouldfail]") {
+          "[task_group][one_worker]") {
     test::Runner runner(test::Options(1));
     REQUIRE(runner.scheduler.Start() == Status::Ok);
     test::OneThread other;

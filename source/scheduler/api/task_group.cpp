@@ -100,7 +100,7 @@ void TaskGroup::Cancel() noexcept {
     TaskGroup *visited = this;
     while (visited != nullptr) {
         visited->m_source.Cancel();
-        WithdrawDeferred(*m_scheduler, visited);
+        WithdrawDeferred(*visited->m_scheduler, visited);
         const Held held(m_top->m_isLocked);
         TaskGroup *next = visited->m_firstChild;
         for (TaskGroup *group = visited; next == nullptr && group != this; group = group->m_parent)
