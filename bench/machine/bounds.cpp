@@ -60,10 +60,10 @@ bool PrintBounds() {
         const char *what;
         UnevenLoop loop;
     } uneven[] = {
-        {"[next] ParallelFor, last indices expensive", UnevenLoop::For},
-        {"[next] ParallelFor with grain 1, the same", UnevenLoop::ForOne},
+        {"ParallelFor, last indices expensive", UnevenLoop::For},
+        {"ParallelFor with grain 1, the same", UnevenLoop::ForOne},
         {"[next] ParallelForEach of a list, the same", UnevenLoop::ForEach},
-        {"[next] ParallelReduce, the same", UnevenLoop::Reduce},
+        {"ParallelReduce, the same", UnevenLoop::Reduce},
         {"[next] ParallelScan, the same", UnevenLoop::Scan},
         {"ParallelPipeline, the same", UnevenLoop::Pipeline},
     };

@@ -1,6 +1,6 @@
 // Models of ParallelFor and ParallelReduce. The state of a loop lies on the stack of its caller,
 // while other workers use it.
-#include "simulator/model_support.h"
+#include "simulator/fair_support.h"
 #include "simulator/models.h"
 #include "weft/algorithms/parallel_reduce.h"
 
@@ -40,6 +40,27 @@ void RunMarked(TaskScheduler &scheduler, uint32_t count) {
     Marks marks(count);
     ParallelFor(scheduler, 0, count, marks, AnyLoopOptions());
     marks.CheckAll();
+}
+
+// The last indices of a loop are expensive, the others cost nothing. Up to eight workers must share
+// the last ones: the loop lasts at most one of them longer than the ideal.
+void LoopUneven() {
+    constexpr uint32_t kCheap = 500, kSlowMicroseconds = 1000;
+    const uint32_t workers = 2 + Random(7), slow = 4 * workers + Random(2 * workers);
+    std::vector<uint32_t> marks(kCheap + slow);
+    uint64_t took = 0;
+    RunMain(FairOptions(workers), [&](TaskScheduler *scheduler) {
+        const uint64_t begin = weft::env::Now();
+        ParallelFor(*scheduler, 0u, kCheap + slow, [&](uint32_t i) {
+            ++marks[i];
+            if (i >= kCheap) Compute(kSlowMicroseconds);
+        });
+        took = weft::env::Now() - begin;
+    });
+    for (const uint32_t mark : marks) Check(mark == 1, "an index was not run once");
+    const uint64_t ideal = slow * kSlowMicroseconds * kUs / workers;
+    CheckSoon(took <= (ideal + kSlowMicroseconds * kUs) / 10 * 11,
+              "expensive indices are not shared");
 }
 
 // A few loops with up to 12 indices, any grain and any priority.
@@ -167,6 +188,7 @@ void Reduce() {
 std::vector<Model> LoopModels() {
     return {
         {"loop", "ranges of up to 12 indices, any grain and priority", Loop},
+        {"loop_uneven", "the last indices are expensive", LoopUneven, 10},
         {"loop_nested", "loops in a loop", LoopNested},
         {"loop_waits", "bodies that wait for tasks of their own", LoopWaits},
         {"loop_meets", "indices that hold their workers until others have begun", LoopMeets},

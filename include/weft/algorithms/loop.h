@@ -63,6 +63,7 @@ struct LoopWork {
     CancelToken cancel;
     bool isTimed;    ///< false: there are no workers, and the order must always be the same
     uint32_t chunk;  ///< units in the first chunk of a part; in all chunks if not timed
+    uint32_t share;  ///< a chunk has at most one unit in so many of the rest
 };
 
 /// One worker's part of a loop. The worker runs chunks from the front. Other workers take half of
@@ -75,6 +76,10 @@ struct LoopWork {
 /// its half as a new part, with a help task of its own. So a part is split only if a worker was
 /// idle. And while a part has enough left to share, there is a help task for it, also while the
 /// body waits.
+///
+/// The last units may cost a thousand times as much as those before. So chunks become smaller
+/// towards the end of a part (guided self-scheduling: Polychronopoulos, Kuck 1987), and a helper
+/// stays with a part that should end soon until it does.
 ///
 /// A part lies in the stack frame of its worker's Run. Run returns when all tasks that know the
 /// part have ended: the tasks that AddTasksAndWait submitted, and the tasks that helpers submitted.
@@ -110,18 +115,24 @@ private:
         LoopPart &part = *static_cast<LoopPart *>(arg);
         const LoopWork &work = part.m_work;
         uint64_t time = work.isTimed ? Nanoseconds() : 0;
-        uint32_t first = 0, last = 0;
+        uint32_t first = 0, last = 0, done = 0;  // done: units since `time`
         while (part.TakeChunk(first, last)) {
             if (work.cancel.IsCancelled()) return part.LeaveRest();
             work.run(work.context, first * work.unit,
                      last < work.units ? last * work.unit : work.count);
-            if (work.isTimed) time = part.Pace(last - first, time);
-            if (PassPoint(*scheduler) && work.isTimed) time = Nanoseconds();
+            done += last - first;
+            if (work.isTimed && part.MayPace(done)) {
+                time = part.Pace(done, time);
+                done = 0;
+            }
+            if (PassPoint(*scheduler) && work.isTimed) {
+                time = Nanoseconds();
+                done = 0;
+            }
         }
     }
 
-    // Takes the next chunk from the front: at most half of the rest, but at least as many units as
-    // are worth sharing. Returns false if nothing is left.
+    // Takes the next chunk from the front. Returns false if nothing is left.
     bool TakeChunk(uint32_t &first, uint32_t &last) noexcept {
         // relaxed, here and below: the word only says which worker runs which indices, and
         // publishes nothing. What bodies read was written before the loop's tasks were submitted.
@@ -133,8 +144,7 @@ private:
             first = Begin(span);
             const uint32_t left = End(span) - first;
             if (left == 0) return false;
-            last = first + (std::min)(left, (std::max)((std::min)(chunk, left - left / 2),
-                                                       WorthSharing(chunk)));
+            last = first + (std::min)((std::max)(left / m_work.share, 1u), (std::min)(chunk, left));
         } while (!m_span.compare_exchange_strong(
             span, Pack(last, End(span)), std::memory_order_relaxed, std::memory_order_relaxed));
         return true;
@@ -143,50 +153,62 @@ private:
     // relaxed: as above. An empty part stays empty: TakeChunk and TakeHalf do not change it.
     void LeaveRest() noexcept { m_span.store(Pack(0, 0), std::memory_order_relaxed); }
 
-    // Sets the size of the next chunk by the time that this one took. Returns the current time.
-    uint64_t Pace(uint32_t size, uint64_t begin) noexcept {
+    // Returns true if so many units take long compared to a look at the clock. relaxed: the caller
+    // has stored it.
+    bool MayPace(uint32_t done) const noexcept {
+        return done >= m_chunk.load(std::memory_order_relaxed) / 2;
+    }
+    // Sets the size of the next chunk by the time that `done` units took. Returns the current time.
+    uint64_t Pace(uint32_t done, uint64_t begin) noexcept {
         const uint64_t now = Nanoseconds();
         // relaxed: for helpers it is only a hint when they split this part.
-        m_chunk.store(NextChunk(size, now - begin), std::memory_order_relaxed);
+        m_chunk.store(NextChunk(done, now - begin), std::memory_order_relaxed);
         return now;
     }
 
-    // Fewest units that another worker should take: a quarter of a chunk pays for the transfer.
-    static constexpr uint32_t WorthSharing(uint32_t chunk) noexcept {
-        return (std::max)(chunk / 4, 1u);
+    // relaxed: see TakeChunk
+    uint32_t Left() const noexcept {
+        const uint64_t span = m_span.load(std::memory_order_relaxed);
+        return End(span) - Begin(span);
     }
 
     // The help task. It runs on an idle worker, or on the part's own worker at the end.
     static void Help(TaskScheduler *scheduler, void *arg) {
         LoopPart &part = *static_cast<LoopPart *>(arg);
-        // relaxed: a hint
-        const uint32_t chunk = part.m_chunk.load(std::memory_order_relaxed);
+        part.StayToTheEnd(*scheduler);
         uint32_t begin = 0, end = 0;
-        if (!part.TakeHalf(chunk, begin, end)) return;
-        part.Invite(*scheduler, chunk);
+        if (!part.TakeHalf(begin, end)) return;
+        part.Invite(*scheduler);
         LoopPart(part.m_work, begin, end).Run(*scheduler);
     }
 
-    // Takes the back half of the rest. Returns false if the rest is not worth sharing.
-    // relaxed: see TakeChunk.
-    bool TakeHalf(uint32_t chunk, uint32_t &begin, uint32_t &end) noexcept {
+    // If a quarter of a chunk or less is left, which does not pay for the transfer, stays until the
+    // part has no units left, or for as long as a chunk takes. Then the units were expensive.
+    void StayToTheEnd(TaskScheduler &scheduler) noexcept {
+        // relaxed: a hint
+        const uint32_t most = m_chunk.load(std::memory_order_relaxed) / 4;
+        if (Left() > most || Left() == 0 || !m_work.isTimed) return;
+        for (const uint64_t end = Nanoseconds() + kChunkNanoseconds;
+             Left() != 0 && Nanoseconds() < end;)
+            PassPoint(scheduler);
+    }
+
+    // Takes the back half of the rest. Returns false if nothing is left. relaxed: see TakeChunk.
+    bool TakeHalf(uint32_t &begin, uint32_t &end) noexcept {
         uint64_t span = m_span.load(std::memory_order_relaxed);
         do {
             end = End(span);
             const uint32_t left = end - Begin(span);
-            if (left < WorthSharing(chunk)) return false;
+            if (left == 0) return false;
             begin = Begin(span) + left / 2;
         } while (!m_span.compare_exchange_strong(
             span, Pack(Begin(span), begin), std::memory_order_relaxed, std::memory_order_relaxed));
         return true;
     }
 
-    // Submits another help task for this part, in place of the calling one, if the rest is worth
-    // sharing.
-    void Invite(TaskScheduler &scheduler, uint32_t chunk) noexcept {
-        // relaxed: see TakeChunk.
-        const uint64_t span = m_span.load(std::memory_order_relaxed);
-        if (End(span) - Begin(span) < WorthSharing(chunk)) return;
+    // Submits another help task for this part, in place of the calling one, if units are left.
+    void Invite(TaskScheduler &scheduler) noexcept {
+        if (Left() == 0) return;
         // relaxed: Run reads it after its wait for the calling task.
         m_hasInvited.store(true, std::memory_order_relaxed);
         scheduler.AddTask({Help, this}, &m_invited, m_work.options);
@@ -210,7 +232,7 @@ inline void RunLoop(TaskScheduler &scheduler, uint64_t count, uint64_t unit,
     constexpr uint64_t kMaxUnits = ~uint32_t{0};
     unit = (std::max)((std::max)(unit, uint64_t{1}), (count - 1) / kMaxUnits + 1);
     const uint32_t units = static_cast<uint32_t>((count - 1) / unit + 1);
-    const bool hasWorkers = scheduler.WorkerCount() != 0;
+    const uint32_t workers = scheduler.WorkerCount();
     const TaskOptions taskOptions{options.priority, kAnyWorker, options.name};
     const LoopWork work{run,
                         context,
@@ -219,8 +241,9 @@ inline void RunLoop(TaskScheduler &scheduler, uint64_t count, uint64_t unit,
                         units,
                         taskOptions,
                         options.cancel,
-                        hasWorkers,
-                        hasWorkers ? 1 : units / 64 + 1};
+                        workers != 0,
+                        workers != 0 ? 1 : units / 64 + 1,
+                        std::clamp(workers, 1u, 16u)};
     auto whole = [&](TaskScheduler *running) {
         LoopPart(work, 0, units).Run(*running);
         if (finish != nullptr) finish(context);
