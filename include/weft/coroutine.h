@@ -389,8 +389,8 @@ inline void StartCoroutine(TaskScheduler &scheduler, Coroutine<> &&coroutine,
     if (!internal::MayBegin(scheduler, coroutine.m_handle)) return;
     if (options.taskGroup != nullptr) {
         internal::ReportMisuse(scheduler, ReportCode::BadOption,
-                               "Name no group; let the coroutine ask a CancelToken.",
-                               "StartCoroutine: a coroutine cannot belong to a group");
+                               "Give no taskGroup; let the coroutine ask a CancelToken.",
+                               "StartCoroutine: a coroutine cannot belong to a TaskGroup");
         return;
     }
     const auto handle = std::exchange(coroutine.m_handle, {});

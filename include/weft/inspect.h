@@ -43,7 +43,9 @@ struct Statistics {
     uint64_t pendingTasks = 0;      ///< Tasks that have been submitted and have not finished.
     uint32_t workers = 0;           ///< As TaskScheduler::WorkerCount.
     uint32_t attachedThreads = 0;   ///< Threads that are attached now.
-    uint32_t fibers = 0;            ///< Fibers in the pool.
+    /// Fibers in the pool: SchedulerOptions::fibers, and one for each worker and each thread that
+    /// may be attached.
+    uint32_t fibers = 0;
     /// Fibers with a task that runs or waits. A worker that looks for work also uses one.
     uint32_t fibersInUse = 0;
     /// Fibers that have been used in this run: an upper bound of the most that were in use at the

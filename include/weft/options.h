@@ -48,8 +48,8 @@ enum class IdlePolicy : uint8_t {
 ///
 /// TaskOptions::group says which group may run a task. If it is kAnyGroup, the task has the group
 /// of the task that submits it. A task that gets no group in this way is in no group: any group
-/// that is not namedOnly may run it, and so may attached threads. `runsLow` changes this for Low
-/// tasks.
+/// that is not namedOnly may run it, and so may attached threads. If a group has `runsLow`, only
+/// such groups, and attached threads, run Low tasks that are in no group.
 struct WorkerGroup {
     /// The name of the group's threads, instead of SchedulerOptions::threadName. Must outlive the
     /// scheduler.
@@ -63,10 +63,11 @@ struct WorkerGroup {
     const uint64_t *cpus = nullptr;
     /// Number of 64-bit words in `cpus`, 1 to 1024.
     uint32_t cpuWords = 0;
-    /// True: the group runs only tasks that name it. Must be false for the first group.
+    /// True: of the tasks that are in no group, the group runs at most Low ones (`runsLow`). Must
+    /// be false for the first group.
     bool namedOnly = false;
-    /// True: the group runs Low tasks that are in no group, also if it is namedOnly. If this is
-    /// true for some groups, the others run no such tasks. TaskScheduler::SetRunsLow changes it.
+    /// True: the group runs Low tasks that are in no group. If this is true for some groups, the
+    /// others run no such tasks. TaskScheduler::SetRunsLow changes it during a run.
     bool runsLow = false;
 };
 

@@ -25,7 +25,7 @@ namespace weft {
 /// ending until it is cancelled. StopFor (weft/time.h) cancels it.
 class PeriodicTask {
 public:
-    /// Cannot fail. The options may name no group (TaskOptions::taskGroup).
+    /// Cannot fail. TaskOptions::taskGroup must be null.
     PeriodicTask(TaskScheduler &scheduler, Clock::duration period, Task task,
                  const TaskOptions &options = {}) noexcept
         : m_scheduler(&scheduler),
@@ -51,7 +51,7 @@ public:
     /// false.
     ///
     /// A run can be late by as much as a task of AddTaskAt. Returns false, after a report, if
-    /// nothing was submitted: BadOption if the period is not positive, if the options name a group,
+    /// nothing was submitted: BadOption if the period is not positive, if a taskGroup is given,
     /// or if it was started already; and the errors of AddTaskAt. Thread-safe while the scheduler
     /// runs.
     bool Start(Clock::time_point first = Now()) noexcept {
@@ -64,9 +64,9 @@ public:
         if (m_period <= m_period.zero() || m_namesGroup ||
             m_isStarted.exchange(true, std::memory_order_relaxed)) {
             internal::ReportMisuse(*m_scheduler, ReportCode::BadOption,
-                                   "Give a period above zero, name no group, and call Start once.",
-                                   "PeriodicTask::Start: the period is not positive, the options "
-                                   "name a group, or it was called twice");
+                                   "Give a period above zero, no taskGroup, and call Start once.",
+                                   "PeriodicTask::Start: the period is not positive, there is "
+                                   "a taskGroup, or it was called twice");
             return false;
         }
         m_due = first;

@@ -68,8 +68,8 @@ struct TaskOptions {
     /// literal does.
     const char *name = nullptr;
     /// The index in SchedulerOptions::groups of the group that may run the task. kAnyGroup = the
-    /// group of the task that submits it; if no task submits it, see WorkerGroup. Must be kAnyGroup
-    /// if `worker` is given.
+    /// group of the task that submits it; if no task submits it, see WorkerGroup. Objects that
+    /// submit tasks later say what it means for them. Must be kAnyGroup if `worker` is given.
     uint8_t group = kAnyGroup;
     /// The task belongs to this group (weft/data/task_group.h), which counts it, and skips it if
     /// the group is cancelled before the task begins. Then the submission has no counter. Not for

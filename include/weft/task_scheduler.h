@@ -253,12 +253,12 @@ public:
     /// scheduler runs.
     void SetActiveWorkers(uint32_t count) noexcept;
 
-    /// Changes WorkerGroup::runsLow of SchedulerOptions::groups[group].
+    /// Changes WorkerGroup::runsLow of SchedulerOptions::groups[group], until the run ends.
     ///
     /// If it is false for all groups, Low tasks that are in no group run where other tasks that are
-    /// in no group run. A Low task that has begun in another group continues there until it waits
-    /// or ends. If there is no such group, reports BadOption and has no effect. Thread-safe while
-    /// the scheduler runs.
+    /// in no group run. To move them, set the new group first. A Low task that has begun in another
+    /// group continues there until it waits or ends. If there is no such group, reports BadOption
+    /// and has no effect. Thread-safe while the scheduler runs.
     void SetRunsLow(uint32_t group, bool runsLow) noexcept;
 
     /// Prepares the calling task to block its thread in the operating system.

@@ -336,8 +336,8 @@ typedef struct weft_thread_hooks {
 ///
 /// weft_task_options::group says which group may run a task. If it is WEFT_ANY_GROUP, the task has
 /// the group of the task that submits it. A task that gets no group in this way is in no group: any
-/// group that is not namedOnly may run it, and so may attached threads. `runsLow` changes this for
-/// low tasks.
+/// group that is not namedOnly may run it, and so may attached threads. If a group has `runsLow`,
+/// only such groups, and attached threads, run low tasks that are in no group.
 typedef struct weft_worker_group {
     /// The name of the group's threads, instead of weft_options::threadName; or null. Must outlive
     /// the scheduler.
@@ -350,10 +350,11 @@ typedef struct weft_worker_group {
     /// word 0 is CPU 0. Null = as weft_options::affinity says.
     const uint64_t *cpus;
     uint32_t cpuWords;  ///< Number of 64-bit words in `cpus`, 1 to 1024.
-    /// True: the group runs only tasks that name it. Must be false for the first group.
+    /// True: of the tasks that are in no group, the group runs at most low ones (`runsLow`). Must
+    /// be false for the first group.
     bool namedOnly;
-    /// True: the group runs low tasks that are in no group, also if it is namedOnly. If this is
-    /// true for some groups, the others run no such tasks. weft_set_runs_low changes it.
+    /// True: the group runs low tasks that are in no group. If this is true for some groups, the
+    /// others run no such tasks. weft_set_runs_low changes it during a run.
     bool runsLow;
 } weft_worker_group;
 
@@ -746,8 +747,10 @@ WEFT_API uint32_t weft_worker_count(const weft_scheduler *scheduler) WEFT_NOTHRO
 /// call or the end of the run. Attached threads do not count. Thread-safe.
 WEFT_API void weft_set_active_workers(weft_scheduler *scheduler, uint32_t count) WEFT_NOTHROW;
 
-/// Changes weft_worker_group::runsLow of groups[group]. If there is no such group, reports
-/// BAD_OPTION and has no effect. Thread-safe.
+/// Changes weft_worker_group::runsLow of groups[group], until the run ends. If it is false for all
+/// groups, low tasks that are in no group run where other tasks that are in no group run. To move
+/// them, set the new group first. If there is no such group, reports BAD_OPTION and has no effect.
+/// Thread-safe.
 WEFT_API void weft_set_runs_low(weft_scheduler *scheduler, uint32_t group,
                                 bool runsLow) WEFT_NOTHROW;
 
@@ -774,9 +777,11 @@ typedef struct weft_statistics {
     uint64_t pendingTasks;      ///< Tasks that have been submitted and have not finished.
     uint32_t workers;           ///< As weft_worker_count.
     uint32_t attachedThreads;   ///< Threads that are attached now.
-    uint32_t fibers;            ///< Fibers in the pool.
-    uint32_t fibersInUse;       ///< With a task that runs or waits, or a worker that searches.
-    uint32_t fibersTouched;     ///< Fibers that have been used in this run.
+    /// Fibers in the pool: weft_options::fibers, and one for each worker and each thread that may
+    /// be attached.
+    uint32_t fibers;
+    uint32_t fibersInUse;    ///< With a task that runs or waits, or a worker that searches.
+    uint32_t fibersTouched;  ///< Fibers that have been used in this run.
 } weft_statistics;
 
 /// Writes the statistics of the scheduler to `statistics`. `bytes`: sizeof(weft_statistics). Fields

@@ -90,7 +90,7 @@ GraphNode Add(const Graph &graph, GraphState *state, const DeclaredNode &node,
     }
     if (node.options.taskGroup != nullptr) {
         state->Refuse(ReportCode::BadOption,
-                      "Name no group for a node. To leave out nodes, use a condition.",
+                      "Give no taskGroup for a node. To leave out nodes, use a condition.",
                       "%s: node '%s' of graph '%s' cannot belong to a TaskGroup", call, copy.name,
                       state->name);
         return {};

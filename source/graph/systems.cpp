@@ -312,7 +312,7 @@ System Systems::AddSystem(const char *name, Task task, const Reads &reads, const
         return {};
     }
     if (options.taskGroup != nullptr) {
-        state.Refuse(true, ReportCode::BadOption, "Name no group for a system.",
+        state.Refuse(true, ReportCode::BadOption, "Give no taskGroup for a system.",
                      "Systems::AddSystem: system '%s' of '%s' cannot belong to a TaskGroup", name,
                      state.name);
         return {};

@@ -18,10 +18,10 @@ bool QueuedTask::Prepare(TaskScheduler &scheduler, const TaskOptions &options,
     if (options.taskGroup != nullptr) {
         std::snprintf(
             what, sizeof what,
-            "%s: the task cannot belong to a group. A task that is skipped would not pass "
+            "%s: the task cannot belong to a TaskGroup. A task that is skipped would not pass "
             "on what it has waited for",
             call);
-        ReportMisuse(scheduler, ReportCode::BadOption, "Name no group.", what);
+        ReportMisuse(scheduler, ReportCode::BadOption, "Give no taskGroup.", what);
         return false;
     }
     // relaxed: it only decides which one of several callers is first, and several callers are a

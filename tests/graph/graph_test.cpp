@@ -320,6 +320,37 @@ TEST_CASE("Graph: nodes that name no group run in the group of the task that run
     CHECK(runner.log.Text() == "");
 }
 
+TEST_CASE("Graph: a node does not have the priority that the node before has set", "[graph]") {
+    test::Runner runner(test::Options(1));
+    std::string order;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter gate;
+        test::Batch others(3, [&](TaskScheduler &, uint32_t) { order += 'n'; });
+        test::Batch opener(1, [&](TaskScheduler &inside, uint32_t) {
+            order += 'o';
+            inside.DecrementCounter(&gate);
+        });
+        auto lowers = [&](TaskScheduler *inside) { inside->SetPriority(Priority::Low); };
+        auto waits = [&](TaskScheduler *inside) {
+            inside->AddTasks(3, others.Tasks());
+            inside->AddTask(opener[0]);
+            inside->WaitForCounter(&gate);
+            order += 'w';
+        };
+        Graph graph({});
+        graph.AddEdge(graph.AddNode("lowers", lowers), graph.AddNode("waits", waits));
+        REQUIRE(graph.Check() == Status::Ok);
+        // If the thread loses its CPU for a millisecond, the oldest task comes first.
+        for (uint32_t round = 0; round < 1000 && order.substr(0, 2) != "ow"; ++round) {
+            order.clear();
+            scheduler.IncrementCounter(&gate);
+            REQUIRE(graph.Run(scheduler) == Status::Ok);
+            scheduler.WaitIdle();
+        }
+    }) == Status::Ok);
+    CHECK(order == "ownnn");
+}
+
 TEST_CASE("Graph: urgent work runs before the next node of a chain", "[graph]") {
     test::Runner runner(test::Options(1));
     uint32_t wrong = 0, highAt = 0, ran = 0;

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -531,6 +532,45 @@ TEST_CASE("groups: Low tasks of no group run in groups with runsLow, and SetRuns
             CHECK(test::Faults(runner.log) == "");
         }
     });
+}
+
+// A task that waits for the Low task raises it. A raised task must go where Low tasks run, too. Its
+// worker notices the change at the latest in the first wait.
+TEST_CASE("groups: SetRunsLow applies to a Low task that was raised, after its next waits",
+          "[groups]") {
+    const GroupLayout layout({test::Group(1), test::Group(1)});
+    test::Runner runner(layout.Options());
+    uint32_t wrong = 0;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        const auto waits = [](TaskScheduler &running) {
+            Counter gate(1);
+            test::Batch opens(1,
+                              [&](TaskScheduler &its, uint32_t) { its.DecrementCounter(&gate); });
+            Counter over;
+            running.AddTask(opens[0], &over, InGroup(0));
+            running.WaitForCounter(&gate);
+            running.WaitForCounter(&over);
+        };
+        for (uint32_t round = 0; round < 30; ++round) {
+            Counter ran;
+            std::atomic<bool> hasBegun{false};
+            test::Batch raised(1, [&](TaskScheduler &running, uint32_t) {
+                hasBegun.store(true);
+                waits(running);
+                running.SetRunsLow(1, true);
+                for (int i = 0; i < 3; ++i) waits(running);
+                wrong += running.CurrentWorker() != 1;
+            });
+            scheduler.AddTask(raised[0], &ran, test::kLow);
+            // A task that has not begun would become a Normal one.
+            while (!hasBegun.load()) scheduler.Yield();
+            // With a deadline, so that the task does not run on top of this one.
+            wrong += !WaitForCounterFor(scheduler, &ran, std::chrono::hours(1));
+            scheduler.SetRunsLow(1, false);
+        }
+    }) == Status::Ok);
+    CHECK(wrong == 0);
+    CHECK(runner.log.Text() == "");
 }
 
 TEST_CASE("groups: SetRunsLow applies to queued Low tasks, except those that name a group",

@@ -48,8 +48,8 @@ public:
     /// do not matter. The scheduler must outlive the queue and need not run yet. If the storage is
     /// null, reports BadOption; then the queue has no slots.
     ///
-    /// All tasks run with `options`. If these name a group, the queue is cancelled with it, as a
-    /// child group. Cost of that: see TaskGroup.
+    /// All tasks run with `options`. With kAnyGroup they are in no worker group. If `taskGroup` is
+    /// given, the queue is cancelled with it, as a child group. Cost of that: see TaskGroup.
     BudgetedQueue(TaskScheduler &scheduler, uint32_t slots, Task *storage,
                   const TaskOptions &options = kBudgetedTasks) noexcept;
     /// Waits until tasks that have begun have finished. Drops the others. Not in one of its tasks.

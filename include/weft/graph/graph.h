@@ -82,7 +82,8 @@ struct GraphOptions {
 ///
 /// A run has ended when no node runs and none can begin.
 ///
-/// A node is a task: it may submit tasks, wait, and have TaskOptions, but no TaskGroup. Nodes with
+/// A node is a task: it may submit tasks, wait, and have TaskOptions, but no TaskGroup. With
+/// kAnyGroup it is in the worker group of the task that runs the graph. Nodes with
 /// the same options may run one after the other in one task, at most 16. Then the scheduler looks
 /// after each node whether something more urgent has to run. If the scheduler is traced, or draws
 /// its order (SchedulerOptions::order), each node is a task of its own, with its name. It was

@@ -29,8 +29,9 @@ struct PostStatistics {
 /// options name a thread that is not attached), the ready jobs are dropped, as if never posted.
 class WEFT_API PostQueue {
 public:
-    /// Makes an empty queue. Its jobs run as tasks with `options`. The scheduler must outlive the
-    /// queue, and need not run yet.
+    /// Makes an empty queue. Its jobs run as tasks with `options`. With kAnyGroup they are in no
+    /// worker group. The task that waits for times and deadlines is High and in no group. The
+    /// scheduler must outlive the queue, and need not run yet.
     explicit PostQueue(TaskScheduler &scheduler, const TaskOptions &options = {}) noexcept;
 
     /// Waits until all jobs that are ready or have a time or a deadline have run, and the jobs that

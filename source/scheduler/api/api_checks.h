@@ -171,10 +171,10 @@ WEFT_NOINLINE inline uint32_t WithFunction(uint32_t count, const Task *tasks) no
 
 // Reports that tasks are to belong to a group where they cannot. Returns false.
 WEFT_NOINLINE inline bool ReportGroup(const Scheduler &scheduler, const char *call) noexcept {
-    ReportMistake(scheduler.options, ReportCode::BadOption,
-                  "Name no group here. For AddTasksAndWait: call AddTasks, and wait for the group.",
-                  "%s: TaskOptions::taskGroup is given, but these tasks cannot belong to a group",
-                  call);
+    ReportMistake(
+        scheduler.options, ReportCode::BadOption,
+        "Give no taskGroup here. For AddTasksAndWait: call AddTasks, and wait for the group.",
+        "%s: TaskOptions::taskGroup is given, but these tasks cannot belong to a group", call);
     return false;
 }
 
@@ -208,7 +208,7 @@ WEFT_NOINLINE inline bool MayNameGroup(const SchedulerOptions &options,
 // Checks the group of Run's main task, which begins on worker 0. Returns false after a report.
 inline bool IsMainGroup(const SchedulerOptions &options, const TaskOptions &taskOptions) noexcept {
     if (taskOptions.taskGroup != nullptr) {
-        ReportMistake(options, ReportCode::BadOption, "Name no group for the main task.",
+        ReportMistake(options, ReportCode::BadOption, "Give no taskGroup for the main task.",
                       "Run: the main task cannot belong to a TaskGroup");
         return false;
     }

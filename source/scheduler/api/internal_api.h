@@ -28,14 +28,16 @@ inline TaskOptions OfOwner(TaskOptions options) noexcept {
 class PiecewiseTask {
 public:
     explicit PiecewiseTask(const TaskScheduler &scheduler) noexcept
-        : m_fiber(WorkerOf(scheduler)->current), m_level(m_fiber->level) {}
+        : m_fiber(WorkerOf(scheduler)->current), m_level(m_fiber->level), m_own(m_fiber->own) {}
 
     /// Returns true if each piece must be a task of its own, so that the trace shows it.
     bool IsTraced() const noexcept { return internal::IsTraced(*m_fiber->worker->scheduler); }
     /// A piece begins. `name`: for reports, as TaskOptions::name.
     void Begin(const char *name) noexcept {
         m_fiber->name.store(name, kRelaxed);
-        m_fiber->level = m_level;  // the piece before may have changed its priority
+        // the piece before may have changed its priority
+        m_fiber->level = m_level;
+        m_fiber->own = m_own;
     }
     void End() const noexcept {}
     /// Returns false if the task should end here, because other work is due. Then submit the next
@@ -51,6 +53,7 @@ public:
 private:
     Fiber *const m_fiber;
     const Level m_level;
+    const Priority m_own;
 };
 
 /// Lowers a counter of weft's own for which a task or a thread waits. Returns false, after a

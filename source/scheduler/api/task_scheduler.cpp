@@ -139,6 +139,7 @@ void SetActive(Scheduler &scheduler, uint32_t count) noexcept {
 }
 
 void SetLow(Scheduler &scheduler, uint32_t group, bool runsLow) noexcept {
+    if (scheduler.options.groupCount <= 1) return;  // there are no others
     const uint32_t bit = 1u << group;
     if (runsLow)
         scheduler.lowGroups.fetch_or(bit, kSeqCst);

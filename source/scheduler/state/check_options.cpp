@@ -24,7 +24,7 @@ Status BadOption(const SchedulerOptions &options, const char *hint, const char *
     return Status::BadOption;
 }
 
-constexpr uint32_t kMaxFibers = 1000000;  // of each of the two options
+constexpr uint32_t kMaxFibers = 1000000;
 static_assert(kMaxFibers + 2 * 1024 + WaitRecords::kMaxSpares < CounterWord::kMaxRecords,
               "a counter must be able to name each record");
 

@@ -45,7 +45,7 @@ void AssignGroups(Scheduler &scheduler) noexcept {
         worker.group = group;
     }
     uint32_t low = 0;
-    for (uint32_t i = 0; i < options.groupCount; ++i)
+    for (uint32_t i = 0; options.groupCount > 1 && i < options.groupCount; ++i)
         low |= uint32_t{options.groups[i].runsLow} << i;
     // relaxed, both: the run has not begun
     scheduler.lowGroups.store(low, kRelaxed);

@@ -40,10 +40,8 @@ void MakeReady(Scheduler &scheduler, Worker *worker, Fiber &fiber, bool picks) n
     if (IsTraced(scheduler) && fiber.wait.counter.load(kRelaxed) != nullptr)
         EmitReady(scheduler, worker, fiber);
     fiber.wait.counter.store(nullptr, kRelaxed);
-    if (MayRaise(scheduler, fiber)) {
-        const Priority priority = InheritedPriority(fiber);
-        if (priority != fiber.level.priority) fiber.level = fiber.level.With(priority);
-    }
+    const Priority priority = MayRaise(scheduler, fiber) ? InheritedPriority(fiber) : fiber.own;
+    if (priority != fiber.level.priority) fiber.level = fiber.level.With(priority);
     if (fiber.pinnedTo != kAnyWorker)
         return Mail(scheduler, worker, fiber.pinnedTo, &fiber, &fiber);
     if (worker == nullptr) return Inject(scheduler, nullptr, &fiber, &fiber, 1);
