@@ -159,14 +159,15 @@ private:
         if (scenario.oldKernel)
             functions &= ~(BitOf(Function::MadviseGuard) | BitOf(Function::MadviseUnguard));
         if (functions == 0) return;
-        for (size_t i = 0; i < failure.errors.size(); ++i) {
-            // One error code is enough here, because the code that handles them is the same.
-            if (i != 0 && !m_full && scenario.workers != 2) continue;
+        // With another number of workers, one error code and one call that fails are enough,
+        // because the same code handles the others.
+        const bool tryAll = m_full || !m_only.empty() || scenario.workers == 2;
+        for (size_t i = 0; i < (tryAll ? failure.errors.size() : 1); ++i) {
             // Lets one call fail, or all from there on. Waits that fail for ever would only be a
             // busy loop, so at most 50 of them fail.
             const bool waits = functions == BitOf(Function::FutexWait);
             for (const uint32_t count : {1u, waits ? 50 : kAlways}) {
-                if (all && count == 1) continue;
+                if (count == 1 ? all : !tryAll) continue;
                 FailUntilSuccess(scenario, failure, {functions, 0, count, failure.errors[i]});
             }
         }
