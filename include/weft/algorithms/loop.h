@@ -63,7 +63,7 @@ struct LoopWork {
     CancelToken cancel;
     bool isTimed;    ///< false: there are no workers, and the order must always be the same
     uint32_t chunk;  ///< units in the first chunk of a part; in all chunks if not timed
-    uint32_t share;  ///< a chunk has at most one unit in so many of the rest
+    uint32_t share;  ///< a chunk has at most 1 / share of the units that are left
 };
 
 /// One worker's part of a loop. The worker runs chunks from the front. Other workers take half of
@@ -182,8 +182,8 @@ private:
         LoopPart(part.m_work, begin, end).Run(*scheduler);
     }
 
-    // If a quarter of a chunk or less is left, which does not pay for the transfer, stays until the
-    // part has no units left, or for as long as a chunk takes. Then the units were expensive.
+    // A quarter of a chunk or less does not pay for the transfer, unless its units are expensive.
+    // So if no more is left, waits until nothing is left, or for as long as a chunk takes.
     void StayToTheEnd(TaskScheduler &scheduler) noexcept {
         // relaxed: a hint
         const uint32_t most = m_chunk.load(std::memory_order_relaxed) / 4;
