@@ -74,8 +74,7 @@ struct LoopWork {
 /// worker takes the help task back at the end. Otherwise an idle worker takes it and becomes a
 /// helper: it splits the part, puts another help task for the old part into its own queue, and runs
 /// its half as a new part, with a help task of its own. So a part is split only if a worker was
-/// idle. And while a part has enough left to share, there is a help task for it, also while the
-/// body waits.
+/// idle. And while a part has units left, there is a help task for it, also while the body waits.
 ///
 /// The last units may cost a thousand times as much as those before. So chunks become smaller
 /// towards the end of a part (guided self-scheduling: Polychronopoulos, Kuck 1987), and a helper
