@@ -62,9 +62,9 @@ bool PrintBounds() {
     } uneven[] = {
         {"ParallelFor, last indices expensive", UnevenLoop::For},
         {"ParallelFor with grain 1, the same", UnevenLoop::ForOne},
-        {"[next] ParallelForEach of a list, the same", UnevenLoop::ForEach},
+        {"ParallelForEach of a list, the same", UnevenLoop::ForEach},
         {"ParallelReduce, the same", UnevenLoop::Reduce},
-        {"[next] ParallelScan, the same", UnevenLoop::Scan},
+        {"ParallelScan, the same", UnevenLoop::Scan},
         {"ParallelPipeline, the same", UnevenLoop::Pipeline},
     };
     for (const auto &[what, loop] : uneven) {

@@ -50,20 +50,19 @@ void Reduce(TaskScheduler &scheduler, const Indices &indices) {
     ParallelReduce(scheduler, 0, indices.count, 0u, body, std::plus<>());
 }
 
-// Each index is joined twice: once in each pass.
-void Scan(TaskScheduler &scheduler, const Indices &indices) {
-    std::vector<uint32_t> items(indices.count), totals(indices.count);
+// An index is a block of the scan, of so many elements. Each element is joined twice: once in each
+// pass. The four strips of a block are joined once more, one after the other.
+constexpr uint32_t kBlock = 512;
+
+void Scan(TaskScheduler &scheduler, const Indices &blocks) {
+    std::vector<uint32_t> items(blocks.count * kBlock), totals(items.size());
     std::iota(items.begin(), items.end(), 0u);
-    const Indices half{indices.count, indices.slow, indices.slowNs / 2};
-    LoopOptions options;
-    options.grain = 1;
-    ParallelInclusiveScan(
-        scheduler, items.begin(), items.end(), totals.begin(), 0u,
-        [&](uint32_t left, uint32_t right) {
-            half.Compute(right);
-            return left < right ? right : left;
-        },
-        options);
+    const Indices half{blocks.count * kBlock, blocks.slow * kBlock, blocks.slowNs / kBlock / 2};
+    ParallelInclusiveScan(scheduler, items.begin(), items.end(), totals.begin(), 0u,
+                          [&](uint32_t left, uint32_t right) {
+                              half.Compute(right);
+                              return left < right ? right : left;
+                          });
 }
 
 void Pipeline(TaskScheduler &scheduler, const Indices &indices) {
@@ -81,8 +80,8 @@ void Pipeline(TaskScheduler &scheduler, const Indices &indices) {
 }  // namespace
 
 double UnevenTime(UnevenLoop loop, uint32_t workers, uint32_t slow, double slowNs) {
-    // The results of a reduction and a scan depend on how the range is cut. So a block or a strip
-    // is never divided. In ranges as short as this, each has one index.
+    // The results of a reduction and a scan depend on how the range is cut. So a block is never
+    // divided. Here each has one index.
     const bool isCut = loop == UnevenLoop::Reduce || loop == UnevenLoop::Scan;
     const uint32_t count = isCut ? 256 : loop == UnevenLoop::Pipeline ? 20000 : 200000;
     const Indices indices{count, slow, slowNs};

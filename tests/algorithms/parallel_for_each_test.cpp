@@ -176,7 +176,8 @@ TEST_CASE("ParallelForEach: bodies that wait, and at most so many parts at once"
         });
     }) == Status::Ok);
     CHECK(ran == 200);
-    CHECK(most == 5);  // 2 * 2 + 1
+    CHECK(most >= 5);   // 2 * 2 + 1 parts
+    CHECK(most <= 13);  // and 4 * 2 helpers
 }
 
 TEST_CASE("ParallelForEach: cancelled", "[parallel_for_each]") {

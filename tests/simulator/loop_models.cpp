@@ -2,8 +2,11 @@
 // while other workers use it.
 #include "simulator/fair_support.h"
 #include "simulator/models.h"
+#include "weft/algorithms/parallel_for_each.h"
 #include "weft/algorithms/parallel_reduce.h"
 
+#include <list>
+#include <numeric>
 #include <vector>
 
 namespace simulator {
@@ -42,19 +45,25 @@ void RunMarked(TaskScheduler &scheduler, uint32_t count) {
     marks.CheckAll();
 }
 
-// The last indices of a loop are expensive, the others cost nothing. Up to eight workers must share
-// the last ones: the loop lasts at most one of them longer than the ideal.
+// The last indices of a range or a list are expensive, the others cost nothing. Up to eight workers
+// must share the last ones: the loop lasts at most one of them longer than the ideal.
 void LoopUneven() {
     constexpr uint32_t kCheap = 500, kSlowMicroseconds = 1000;
     const uint32_t workers = 2 + Random(7), slow = 4 * workers + Random(2 * workers);
     std::vector<uint32_t> marks(kCheap + slow);
+    std::list<uint32_t> items(Random(2) != 0 ? kCheap + slow : 0);
+    std::iota(items.begin(), items.end(), 0u);
     uint64_t took = 0;
     RunMain(FairOptions(workers), [&](TaskScheduler *scheduler) {
         const uint64_t begin = weft::env::Now();
-        ParallelFor(*scheduler, 0u, kCheap + slow, [&](uint32_t i) {
+        const auto visit = [&](uint32_t i) {
             ++marks[i];
             if (i >= kCheap) Compute(kSlowMicroseconds);
-        });
+        };
+        if (items.empty())
+            ParallelFor(*scheduler, 0u, kCheap + slow, visit);
+        else
+            ParallelForEach(*scheduler, items.begin(), items.end(), visit);
         took = weft::env::Now() - begin;
     });
     for (const uint32_t mark : marks) Check(mark == 1, "an index was not run once");

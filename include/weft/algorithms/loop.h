@@ -64,6 +64,20 @@ struct LoopWork {
     bool isTimed;    ///< false: there are no workers, and the order must always be the same
     uint32_t chunk;  ///< units in the first chunk of a part; in all chunks if not timed
     uint32_t share;  ///< a chunk has at most 1 / share of the units that are left
+    /// How many more helpers may run units, or null: any number. If a part gets none, its worker
+    /// runs the rest alone.
+    WEFT_ATOMIC<int32_t> *freeHelpers = nullptr;
+
+    // relaxed, both: only a number
+    bool TakeHelper() const noexcept {
+        if (freeHelpers == nullptr || freeHelpers->fetch_sub(1, std::memory_order_relaxed) > 0)
+            return true;
+        GiveHelperBack();
+        return false;
+    }
+    void GiveHelperBack() const noexcept {
+        if (freeHelpers != nullptr) freeHelpers->fetch_add(1, std::memory_order_relaxed);
+    }
 };
 
 /// One worker's part of a loop. The worker runs chunks from the front. Other workers take half of
@@ -74,7 +88,8 @@ struct LoopWork {
 /// worker takes the help task back at the end. Otherwise an idle worker takes it and becomes a
 /// helper: it splits the part, puts another help task for the old part into its own queue, and runs
 /// its half as a new part, with a help task of its own. So a part is split only if a worker was
-/// idle. And while a part has units left, there is a help task for it, also while the body waits.
+/// idle. And while a part has units left, there is a help task for it, also while the body waits,
+/// unless LoopWork::freeHelpers forbids it.
 ///
 /// The last units may cost a thousand times as much as those before. So chunks become smaller
 /// towards the end of a part (guided self-scheduling: Polychronopoulos, Kuck 1987), and a helper
@@ -87,12 +102,12 @@ class LoopPart {
 public:
     /// A part begins with a chunk of LoopWork::chunk units, whatever chunk the split part had: the
     /// back of a range may cost a thousand times as much as the front.
-    LoopPart(const LoopWork &work, uint32_t begin, uint32_t end) noexcept
-        : m_work(work), m_span(Pack(begin, end)), m_chunk(work.chunk) {}
+    LoopPart(const LoopWork &work, uint32_t begin, uint32_t end, bool isHelpers = false) noexcept
+        : m_work(work), m_span(Pack(begin, end)), m_chunk(work.chunk), m_isHelpers(isHelpers) {}
 
     /// Runs the part, together with helpers, and returns when all of it has been run. Thread-safe.
     void Run(TaskScheduler &scheduler) noexcept {
-        const Task tasks[2] = {{RunChunks, this}, {Help, this}};
+        const Task tasks[2] = {{RunPart, this}, {Help, this}};
         // relaxed: no other thread knows the part yet.
         const uint64_t span = m_span.load(std::memory_order_relaxed);
         scheduler.AddTasksAndWait(End(span) - Begin(span) > 1 ? 2 : 1, tasks, m_work.options);
@@ -110,9 +125,13 @@ private:
         return static_cast<uint32_t>(span >> 32);
     }
 
-    static void RunChunks(TaskScheduler *scheduler, void *arg) {
+    static void RunPart(TaskScheduler *scheduler, void *arg) {
         LoopPart &part = *static_cast<LoopPart *>(arg);
-        const LoopWork &work = part.m_work;
+        RunChunks(*scheduler, part, part.m_work);
+        if (part.m_isHelpers) part.m_work.GiveHelperBack();
+    }
+
+    static void RunChunks(TaskScheduler &scheduler, LoopPart &part, const LoopWork &work) {
         uint64_t time = work.isTimed ? Nanoseconds() : 0;
         uint32_t first = 0, last = 0, done = 0;  // done: units since `time`
         while (part.TakeChunk(first, last)) {
@@ -124,7 +143,7 @@ private:
                 time = part.Pace(done, time);
                 done = 0;
             }
-            if (PassPoint(*scheduler) && work.isTimed) {
+            if (PassPoint(scheduler) && work.isTimed) {
                 time = Nanoseconds();
                 done = 0;
             }
@@ -175,10 +194,12 @@ private:
     static void Help(TaskScheduler *scheduler, void *arg) {
         LoopPart &part = *static_cast<LoopPart *>(arg);
         part.StayToTheEnd(*scheduler);
+        const LoopWork &work = part.m_work;
+        if (!work.TakeHelper()) return;
         uint32_t begin = 0, end = 0;
-        if (!part.TakeHalf(begin, end)) return;
+        if (!part.TakeHalf(begin, end)) return work.GiveHelperBack();
         part.Invite(*scheduler);
-        LoopPart(part.m_work, begin, end).Run(*scheduler);
+        LoopPart(work, begin, end, true).Run(*scheduler);
     }
 
     // A quarter of a chunk or less does not pay for the transfer, unless its units are expensive.
@@ -219,32 +240,40 @@ private:
     WEFT_ATOMIC<uint64_t> m_span;
     // Units that probably take kChunkNanoseconds. Written by the part's worker.
     WEFT_ATOMIC<uint32_t> m_chunk;
+    const bool m_isHelpers;
     WEFT_ATOMIC<bool> m_hasInvited{false};
     Counter m_invited;
 };
+
+/// Returns the work of a loop over `count` indices.
+inline LoopWork WorkOf(const TaskScheduler &scheduler, uint64_t count, uint64_t unit,
+                       const TaskOptions &options, const CancelToken &cancel,
+                       void (*run)(void *, uint64_t, uint64_t), void *context) noexcept {
+    constexpr uint64_t kMaxUnits = ~uint32_t{0};
+    unit = (std::max)((std::max)(unit, uint64_t{1}), (count - 1) / kMaxUnits + 1);
+    const uint32_t units = static_cast<uint32_t>((count - 1) / unit + 1);
+    const uint32_t workers = scheduler.WorkerCount();
+    return {run,
+            context,
+            count,
+            unit,
+            units,
+            options,
+            cancel,
+            workers != 0,
+            workers != 0 ? 1 : units / 64 + 1,
+            std::clamp(workers, 1u, 16u)};
+}
 
 /// Calls `run` for all offsets below `count`, and then `finish`, if it is not null. Neither may
 /// throw. Thread-safe.
 inline void RunLoop(TaskScheduler &scheduler, uint64_t count, uint64_t unit,
                     const LoopOptions &options, void (*run)(void *, uint64_t, uint64_t),
                     void *context, void (*finish)(void *) = nullptr) noexcept {
-    constexpr uint64_t kMaxUnits = ~uint32_t{0};
-    unit = (std::max)((std::max)(unit, uint64_t{1}), (count - 1) / kMaxUnits + 1);
-    const uint32_t units = static_cast<uint32_t>((count - 1) / unit + 1);
-    const uint32_t workers = scheduler.WorkerCount();
     const TaskOptions taskOptions{options.priority, kAnyWorker, options.name};
-    const LoopWork work{run,
-                        context,
-                        count,
-                        unit,
-                        units,
-                        taskOptions,
-                        options.cancel,
-                        workers != 0,
-                        workers != 0 ? 1 : units / 64 + 1,
-                        std::clamp(workers, 1u, 16u)};
+    const LoopWork work = WorkOf(scheduler, count, unit, taskOptions, options.cancel, run, context);
     auto whole = [&](TaskScheduler *running) {
-        LoopPart(work, 0, units).Run(*running);
+        LoopPart(work, 0, work.units).Run(*running);
         if (finish != nullptr) finish(context);
     };
     if (scheduler.CurrentWorker() != kAnyWorker) return whole(&scheduler);

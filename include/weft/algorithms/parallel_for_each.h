@@ -54,29 +54,38 @@ inline constexpr bool kSequenceMayThrow =
     kCatches &&
     !(noexcept(++std::declval<Iterator &>()) &&noexcept(*std::declval<Iterator &>()) &&noexcept(
           std::declval<Iterator &>() != std::declval<Iterator &>()) &&
-      std::is_nothrow_copy_constructible_v<Iterator>);
+      std::is_nothrow_copy_constructible_v<Iterator> &&
+      std::is_nothrow_copy_assignable_v<Iterator>);
 
-/// Items of a sequence that can be read more than once: where they begin, and how many.
+/// Items of a sequence that can be read more than once: how many, and iterators at equal distances.
+/// So a worker that takes some of them need not come from the first one.
 template <class Iterator>
 class ForwardChunk {
 public:
     static constexpr uint32_t kMaxItems = ~uint32_t{0};
 
-    explicit ForwardChunk(const Iterator &begin) : m_begin(begin) {}
+    /// Of up to `size` items.
+    explicit ForwardChunk(uint32_t size) noexcept : m_distance((size - 1) / kMarks + 1) {}
     /// Moves `next` over an item.
     void Take(Iterator &next) {
+        if (m_count == m_marked * m_distance) m_marks[m_marked++] = next;
         ++next;
         ++m_count;
     }
     uint32_t Count() const noexcept { return m_count; }
+    /// Calls `each` for the items [first, last).
     template <class Each>
-    void ForEach(Each &each) {
-        for (; m_count != 0; --m_count, ++m_begin) each(*m_begin);
+    void ForEach(Each &each, uint32_t first, uint32_t last) {
+        Iterator item = m_marks[first / m_distance];
+        std::advance(item, first % m_distance);
+        for (; first != last; ++first, ++item) each(*item);
     }
 
 private:
-    Iterator m_begin;
-    uint32_t m_count = 0;
+    static constexpr uint32_t kMarks = 64;
+    const uint32_t m_distance;
+    uint32_t m_count = 0, m_marked = 0;
+    Iterator m_marks[kMarks] = {};
 };
 
 /// Items of a sequence that can be read only once. They are moved here, into about a kilobyte.
@@ -88,7 +97,7 @@ public:
     static constexpr uint32_t kMaxItems =
         static_cast<uint32_t>(std::clamp(1024 / sizeof(Item), size_t{1}, size_t{64}));
 
-    explicit InputChunk(const Iterator &) noexcept {}
+    explicit InputChunk(uint32_t) noexcept {}
     InputChunk(const InputChunk &) = delete;
     InputChunk &operator=(const InputChunk &) = delete;
     ~InputChunk() {
@@ -101,8 +110,8 @@ public:
     }
     uint32_t Count() const noexcept { return m_count; }
     template <class Each>
-    void ForEach(Each &each) {
-        for (uint32_t i = 0; i != m_count; ++i) each(At(i));
+    void ForEach(Each &each, uint32_t first, uint32_t last) {
+        for (; first != last; ++first) each(At(first));
     }
 
 private:
@@ -114,21 +123,27 @@ private:
     alignas(Item) unsigned char m_bytes[kMaxItems * sizeof(Item)];
 };
 
+inline uint32_t GrainOf(const LoopOptions &options, uint32_t automatic) noexcept {
+    return static_cast<uint32_t>(
+        (std::min)(options.grain != 0 ? options.grain : automatic, uint64_t{~uint32_t{0}}));
+}
+
 /// Calls `each(item)` for the items of a sequence that can only be read from front to back.
 ///
 /// The *reader* is the only task that moves the iterator. It takes a chunk of items, submits a task
 /// that is the next reader, and runs its chunk. So reading needs no lock, and a worker takes part
-/// as soon as it is idle. A chunk that runs has a seat. If there is no seat for the next reader, no
-/// task is the reader; the next chunk that ends hands its seat and its task to the reader. So there
-/// are never more chunks in work than seats, also if the calls wait.
+/// as soon as it is idle. A chunk is a loop over its items (LoopPart), so idle workers take items
+/// of it. A chunk that runs has a seat. If there is no seat for the next reader, no task is the
+/// reader; the next chunk that ends hands its seat and its task to the reader. So there are never
+/// more chunks in work than seats, also if the calls wait.
 template <class Iterator, class Each, bool kMayThrow>
 class SequenceWork {
 public:
     using Chunk = std::conditional_t<kIsIterator<Iterator, std::forward_iterator_tag>,
                                      ForwardChunk<Iterator>, InputChunk<Iterator>>;
 
-    /// With `isTimed` chunks grow until they take a suitable time. Otherwise each has `chunk`
-    /// items.
+    /// The first chunk has `chunk` items. With `isTimed` the next ones have as many as take a
+    /// suitable time. Otherwise each has `chunk` items.
     SequenceWork(TaskScheduler &scheduler, Iterator first, Iterator last, Each &each,
                  const LoopOptions &options, uint32_t chunk, bool isTimed,
                  BodyCalls<kMayThrow> &calls)
@@ -138,10 +153,11 @@ public:
           m_calls(calls),
           m_options{options.priority, kAnyWorker, options.name},
           m_cancel(options.cancel),
-          m_smallest(chunk),
+          m_smallest(GrainOf(options, 1)),
           m_isTimed(isTimed),
           m_chunk(chunk),
-          m_seats(2 * scheduler.WorkerCount()) {}
+          m_seats(2 * scheduler.WorkerCount()),
+          m_freeHelpers(static_cast<int32_t>(4 * scheduler.WorkerCount())) {}
 
     /// Returns when all calls have returned. Thread-safe.
     void Run(TaskScheduler &scheduler) noexcept {
@@ -162,9 +178,9 @@ private:
     void TakeChunk(TaskScheduler &scheduler) noexcept(!kMayThrow) {
         if (IsStopped()) return;
         const uint64_t begin = m_isTimed ? Nanoseconds() : 0;
-        Chunk chunk(m_next);
         // relaxed: a hint.
         const uint32_t size = (std::min)(m_chunk.load(std::memory_order_relaxed), Chunk::kMaxItems);
+        Chunk chunk(size);
         while (chunk.Count() < size && m_next != m_last) chunk.Take(m_next);
         if (m_next != m_last && m_seats.Take()) {
             const Task reader{Read, this};
@@ -172,16 +188,36 @@ private:
         }
         // From here on another task may be the reader.
         const uint32_t count = chunk.Count();
-        chunk.ForEach(m_each);
-        if (!m_isTimed) return;
-        // relaxed: a hint.
-        m_chunk.store((std::max)(m_smallest, NextChunk(count, Nanoseconds() - begin)),
-                      std::memory_order_relaxed);
+        if (!m_isTimed) return chunk.ForEach(m_each, 0, count);
+        RunItems(scheduler, chunk);
+        const uint32_t next = NextChunk(count, (Nanoseconds() - begin) / kLoopChunks);
+        m_chunk.store((std::max)(m_smallest, next), std::memory_order_relaxed);  // a hint
+    }
+
+    void RunItems(TaskScheduler &scheduler, Chunk &chunk) noexcept {
+        struct Items {
+            SequenceWork &work;
+            Chunk &chunk;
+        } items{*this, chunk};
+        const auto run = [](void *arg, uint64_t first, uint64_t last) noexcept {
+            auto &[work, all] = *static_cast<Items *>(arg);
+            if (work.m_calls.HasThrown()) return;
+            work.m_calls.Call(
+                [&all = all, &each = work.m_each, first, last]() noexcept(!kMayThrow) {
+                    all.ForEach(each, static_cast<uint32_t>(first), static_cast<uint32_t>(last));
+                });
+        };
+        LoopWork work =
+            WorkOf(scheduler, chunk.Count(), m_smallest, m_options, m_cancel, run, &items);
+        work.chunk = work.units / 2 + 1;
+        work.freeHelpers = &m_freeHelpers;
+        LoopPart(work, 0, work.units).Run(scheduler);
     }
 
     bool IsStopped() const noexcept { return m_calls.HasThrown() || m_cancel.IsCancelled(); }
 
-    Iterator m_next;  // only the reader uses it
+    static constexpr uint32_t kLoopChunks = 8;  // a chunk takes as long as so many of a loop
+    Iterator m_next;                            // only the reader uses it
     const Iterator m_last;
     Each &m_each;
     BodyCalls<kMayThrow> &m_calls;
@@ -191,12 +227,8 @@ private:
     const bool m_isTimed;
     WEFT_ATOMIC<uint32_t> m_chunk;  // items in the next chunk
     Seats m_seats;                  // besides that of the first reader
+    WEFT_ATOMIC<int32_t> m_freeHelpers;
 };
-
-inline uint32_t GrainOf(const LoopOptions &options, uint32_t automatic) noexcept {
-    return static_cast<uint32_t>(
-        (std::min)(options.grain != 0 ? options.grain : automatic, uint64_t{~uint32_t{0}}));
-}
 
 template <class Item>
 class FeedWork;
@@ -208,13 +240,15 @@ class FeedWork;
 ///
 /// Several workers call the body at once, in any order. It is not copied. It may wait, but not for
 /// another item. A worker takes as many items at once as take about 4 microseconds, and at least
-/// LoopOptions::grain.
+/// LoopOptions::grain. Each item may cost a thousand times as much as those before.
 ///
 /// With random access iterators this is ParallelFor. Otherwise one task at a time moves the
-/// iterator and takes the next items. With forward iterators `item` is in the sequence. With input
-/// iterators, which can be read only once, it is moved or copied to the stack of a task, and a
-/// worker takes at most 64 items, or a kilobyte, at once. At most twice as many parts are in work
-/// as there are workers, and one more.
+/// iterator and reads a part of the sequence. Workers share the items of a part. With forward
+/// iterators `item` is in the sequence, and a part is as many items as take about 32 microseconds.
+/// With input iterators, which can be read only once, `item` is moved or copied to the stack of a
+/// task, and a part is at most 64 items, or a kilobyte. At most twice as many parts are in work as
+/// there are workers, and one more. At most six times as many calls have begun and not returned,
+/// and one more.
 ///
 /// Cancellation, exceptions, reports and threads are as for ParallelFor. The iterators may throw,
 /// too. Allocates nothing.
@@ -237,10 +271,9 @@ void ParallelForEach(TaskScheduler &scheduler, Iterator first, Iterator last, Bo
     } else {
         if (!(first != last)) return internal::NoteWait(scheduler, "ParallelForEach");
         internal::BodyCalls<kMayThrow> calls;
-        const bool isTimed = scheduler.WorkerCount() != 0;
         internal::SequenceWork<Iterator, Body, kMayThrow>(
             scheduler, std::move(first), std::move(last), body, options,
-            internal::GrainOf(options, isTimed ? 1 : 16), isTimed, calls)
+            internal::GrainOf(options, 16), scheduler.WorkerCount() != 0, calls)
             .Run(scheduler);
         calls.Rethrow();
     }
