@@ -3,7 +3,7 @@
 # certain test to fail.
 #
 #     tests/mutants.sh                    a sample: one mutant of each program in
-#                                         Release, without the simulator
+#                                         Release, without simulator and faults
 #     tests/mutants.sh --full             all mutants; ends with a table by layer
 #     tests/mutants.sh NAME...            these mutants; a folder, such as scheduler/wait, stands
 #                                         for all mutants in it
@@ -154,7 +154,7 @@ sample() {
         $3 !~ /^tests\/mutants\// { next }
         {
             kind = $4
-            if (kind !~ /^config: Release/ || kind ~ /program: simulator/) next
+            if (kind !~ /^config: Release/ || kind ~ /program: (simulator|faults)/) next
             sub(/ *(tests|case): .*/, "", kind)
             if (++count[kind] <= 2) names[kind] = $1
         }

@@ -160,22 +160,28 @@ private:
             functions &= ~(BitOf(Function::MadviseGuard) | BitOf(Function::MadviseUnguard));
         if (functions == 0) return;
         // With another number of workers, one error code and one call that fails are enough,
-        // because the same code handles the others.
-        const bool tryAll = m_full || !m_only.empty() || scenario.workers == 2;
+        // because the same code handles the others. If all allocations fail from one on, weft
+        // gives up as if all functions failed from there on, which is tried as well.
+        const bool isFull = m_full || !m_only.empty();
+        const bool tryAll = isFull || scenario.workers == 2;
+        const bool isAllocation = !isFull && functions == BitOf(Function::Allocate);
         for (size_t i = 0; i < (tryAll ? failure.errors.size() : 1); ++i) {
             // Lets one call fail, or all from there on. Waits that fail for ever would only be a
             // busy loop, so at most 50 of them fail.
             const bool waits = functions == BitOf(Function::FutexWait);
             for (const uint32_t count : {1u, waits ? 50 : kAlways}) {
-                if (count == 1 ? all : !tryAll) continue;
-                FailUntilSuccess(scenario, failure, {functions, 0, count, failure.errors[i]});
+                if (count == 1 ? all : !tryAll || isAllocation) continue;
+                FailUntilSuccess(scenario, failure, {functions, 0, count, failure.errors[i]},
+                                 all && !isFull ? 2 : 1);
             }
         }
     }
 
-    void FailUntilSuccess(const Scenario &scenario, const Failure &failure, Plan plan) {
+    // `step`: 2 tries every second call as the first one that fails.
+    void FailUntilSuccess(const Scenario &scenario, const Failure &failure, Plan plan,
+                          uint32_t step) {
         const std::string name = std::string(scenario.name) + " " + failure.name;
-        for (plan.nth = 1; Wanted(name); ++plan.nth) {
+        for (plan.nth = 1; Wanted(name); plan.nth += step) {
             const std::string whole = name + " " + std::to_string(plan.error) + " " +
                                       std::to_string(plan.nth) + " " + std::to_string(plan.count);
             if (!Try(whole, scenario, &plan, failure.expected, failure.fatal)) return;
@@ -186,7 +192,7 @@ private:
             figures.failed += failed;
             if (failed == 0) return;
             Note(figures);
-            if (plan.nth == kMaxCalls) return Find(whole, "it never succeeds");
+            if (plan.nth >= kMaxCalls) return Find(whole, "it never succeeds");
         }
     }
 
