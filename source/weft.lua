@@ -182,6 +182,13 @@ project "weft"
         -- Without this, the position of hot functions within a cache line depends on what is linked
         -- before them. This changes the time of many empty tasks.
         buildoptions { "-falign-functions=64" }
+        -- A program that is linked with -Wl,--gc-sections has no function that it does not use.
+        buildoptions { "-ffunction-sections", "-fdata-sections" }
+    -- What runs only when a run begins or ends, or when something is reported, is compiled for size.
+    for _, cold in ipairs { "life/*", "state/*", "diagnose/stall", "diagnose/wait_graph", "diagnose/late_end", "policy/ordered" } do
+        filter { "configurations:Release", "system:linux or system:macosx or system:bsd", "files:**/" .. cold .. ".cpp" }
+            buildoptions { "-Os", "-falign-functions=1" }
+    end
     filter {}
     weft.removeOtherPlatforms()
     weft.useLibraries()
