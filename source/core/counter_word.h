@@ -54,14 +54,12 @@ struct CounterWord {
         return {(bits & ~(uint64_t{kMaxRecords} << kHeadShift)) | uint64_t{head} << kHeadShift};
     }
     constexpr CounterWord WithWaiter(Priority priority) const noexcept {
-        const uint64_t boost = 2 - static_cast<uint64_t>(priority);
-        const uint64_t mine = boost << kBoostShift, other = bits & kBoost;
-        return {(bits & ~kBoost) | (mine > other ? mine : other)};
+        const uint64_t boost = (2 - static_cast<uint64_t>(priority)) << kBoostShift;
+        return {(bits & ~kBoost) | std::max(boost, bits & kBoost)};
     }
     constexpr CounterWord WithoutWaiters() const noexcept {
-        return WithHead(0).WithEager(false).WithoutBoost();
+        return {bits & ~(uint64_t{kMaxRecords} << kHeadShift | kEager | kBoost)};
     }
-    constexpr CounterWord WithoutBoost() const noexcept { return {bits & ~kBoost}; }
     constexpr CounterWord WithLocked(bool locked) const noexcept {
         return {locked ? bits | kLocked : bits & ~kLocked};
     }

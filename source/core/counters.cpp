@@ -3,38 +3,21 @@
 
 namespace weft::internal {
 
-Counters::Registration Counters::RegisterOther(CounterStorage &counter, uint32_t owner,
-                                               uint32_t target, Priority priority,
-                                               uint32_t user) noexcept {
-    const uint32_t spare = m_records.TakeSpare(user);
-    if (spare == WaitRecords::kNone) return Registration::NoRecord;
-    const Registration result = Push(counter, spare, owner, target, priority);
-    if (result != Registration::Waiting) m_records.GiveBackSpare(spare, user);
-    return result;
-}
-
 // A waiter with a target above zero is announced first (kForValue), so that workers do not hold
 // back decrements. The count of such waiters is the item of this notice (notices.h).
-Counters::Registration Counters::Push(CounterStorage &counter, uint32_t index, uint32_t owner,
-                                      uint32_t target, Priority priority) noexcept {
+Counters::Registration Counters::Register(CounterStorage &counter, uint32_t owner, uint32_t target,
+                                          Priority priority, uint32_t user) noexcept {
+    const uint32_t index = m_records.IsSpare(owner) ? m_records.TakeSpare(user) : owner;
+    if (index == WaitRecords::kNone) return Registration::NoRecord;
     if (WEFT_UNLIKELY(target != 0)) {
         m_forValues.fetch_add(1, kSeqCst);
         if (m_notices != nullptr) m_notices->Show(Notices::kForValue);
     }
     WaitRecord &record = m_records.At(index);
-    Registration result;
     Backoff backoff;
     // acquire: a waiter that is satisfied continues, and must see what the counted tasks wrote
     CounterWord word{counter.load(kAcquire)};
-    for (;;) {
-        if (word.Count() <= target) {
-            result = Registration::Satisfied;
-            break;
-        }
-        if (!IsOurs(word)) {
-            result = Registration::OtherScheduler;
-            break;
-        }
+    while (word.Count() > target && IsOurs(word)) {
         if (word.IsLocked()) {
             backoff.Next();
             word.bits = counter.load(kAcquire);
@@ -46,13 +29,14 @@ Counters::Registration Counters::Push(CounterStorage &counter, uint32_t index, u
                                         .WithWaiter(priority)
                                         .WithTag(m_tag);
         // release: publishes the record, and the context of the fiber that was left. seq_cst: a
-        // worker that has no fiber for a task looks for this waiter later (run/rescue.h).
+        // worker that has no fiber for a task looks for this waiter later (run/rescue.cpp).
         if (counter.compare_exchange_strong(word.bits, waiting.bits, kSeqCst, kAcquire))
             return Registration::Waiting;
     }
     // relaxed: the notice may stay set for a while
     if (WEFT_UNLIKELY(target != 0)) m_forValues.fetch_sub(1, kRelaxed);
-    return result;
+    if (m_records.IsSpare(index)) m_records.GiveBackSpare(index, user);
+    return word.Count() <= target ? Registration::Satisfied : Registration::OtherScheduler;
 }
 
 // The caller has locked the counter when the count was `count`. Returns the waiters that have been
@@ -64,10 +48,7 @@ uint32_t Counters::TakeReached(CounterStorage &counter, CounterWord locked,
         const uint32_t index = list;
         WaitRecord &record = m_records.At(index - 1);
         list = record.next;
-        if (record.target >= count) {
-            record.next = woken;
-            woken = index;
-        } else if (record.target == 0) {
+        if (record.target == 0) {
             record.next = zeros;
             zeros = index;
             if (lastZero == 0) lastZero = index;
@@ -84,10 +65,9 @@ uint32_t Counters::TakeReached(CounterStorage &counter, CounterWord locked,
     }
     while (root != 0 && m_records.At(root - 1).target >= count) {
         WaitRecord &record = m_records.At(root - 1);
-        const uint32_t siblings = record.child;
         record.next = woken;
         woken = root;
-        root = MergeAll(siblings);
+        root = MergeAll(record.child);
     }
     if (root != 0) {
         m_records.At(root - 1).isRoot = true;
@@ -115,13 +95,6 @@ bool Counters::Lock(CounterStorage &counter, CounterWord &word, bool tries) noex
             return true;  // acquire: the records of the list are visible
         }
     }
-}
-
-// Meanwhile only the count has changed, so an addition changes the other fields. release: publishes
-// the links. The counter is not accessed any more.
-void Counters::Unlock(CounterStorage &counter, CounterWord locked, CounterWord unlocked) noexcept {
-    counter.fetch_add(unlocked.WithCount(0).WithLocked(false).bits - locked.WithCount(0).bits,
-                      kRelease);
 }
 
 // Makes one list of all records, also of those in the heap.

@@ -1,15 +1,10 @@
 // Counters: incrementing, decrementing, and waiting for a value.
 //
-// Terms.
-//
-//  record   an entry in the list of waiters (wait_records.h). The counter's word names the newest.
-//  target   the value that a waiter waits for. Waiting ends once `count <= target`.
-//  eager    a counter with a waiter whose target is above zero
-//
 // Protocol. All of a counter's state is in its one word (counter_word.h). Each operation takes
-// effect with one read-modify-write of this word. A waiter pushes its record on the list. The
-// decrement that makes the count zero takes the whole list with the same CAS. This CAS is its last
-// access to the counter, because a waiter for zero may destroy the counter right after it.
+// effect with one read-modify-write of this word. A waiter pushes its record (wait_records.h) on
+// the list. Its wait ends once the count is at or below its target. The decrement that makes the
+// count zero takes the whole list with the same CAS. This CAS is its last access to the counter,
+// because a waiter for zero may destroy the counter right after it.
 //
 // A decrement that leaves an eager counter above zero sets `locked` with its CAS, takes the waiters
 // whose target is reached, and unlocks. The unlocking addition is its last access. RemoveIf does
@@ -104,7 +99,6 @@ public:
             // records.
             if (!counter.compare_exchange_strong(word.bits, lowered.bits, kAcqRel, kRelaxed))
                 continue;
-            if (WEFT_LIKELY(word.Head() == 0)) return CounterResult::Ok;
             uint32_t woken = 0;
             if (left == 0) {
                 woken = word.IsEager() ? Flatten(word.Head()) : word.Head();
@@ -119,17 +113,12 @@ public:
     /// The result of a registration. Only after Waiting the waiter is on the list.
     enum class Registration : uint8_t { Waiting, Satisfied, OtherScheduler, NoRecord };
 
-    /// Pushes the record of `fiber`, unless the count is at or below `target`. The fiber must not
-    /// run any more. After Waiting the fiber may already be running again, and the counter may be
-    /// gone.
-    Registration Register(CounterStorage &counter, uint32_t fiber, uint32_t target,
-                          Priority priority) noexcept {
-        return Push(counter, fiber, fiber, target, priority);
-    }
-    /// Does the same for a waiter that is no fiber. `owner` is any number that no fiber has.
-    /// Returns NoRecord if there is no spare record.
-    Registration RegisterOther(CounterStorage &counter, uint32_t owner, uint32_t target,
-                               Priority priority, uint32_t user = kNoCache) noexcept;
+    /// Pushes the record of `owner`, unless the count is at or below `target`. `owner`: a fiber,
+    /// which must not run any more, or any number that no fiber has. In the second case returns
+    /// NoRecord if there is no spare record. After Waiting the fiber may already be running again,
+    /// and the counter may be gone.
+    Registration Register(CounterStorage &counter, uint32_t owner, uint32_t target,
+                          Priority priority, uint32_t user = kNoCache) noexcept;
 
     /// Removes the first record for which wants(owner, target) returns true, and returns its owner,
     /// or kNobody. While `wants` runs, the owner that it is asked about cannot be woken. The
@@ -146,13 +135,11 @@ public:
         while (list != 0) {
             const uint32_t index = list;
             WaitRecord &record = m_records.At(index - 1);
-            list = record.next;
             if (found == kNobody && wants(uint32_t{record.owner}, uint32_t{record.target})) {
-                uint32_t only = index;
-                record.next = 0;
-                found = NextOwner(only, user);
+                found = NextOwner(list, user);
                 continue;
             }
+            list = record.next;
             record.next = kept;
             kept = index;
             unlocked = unlocked.WithEager(unlocked.IsEager() || record.target != 0)
@@ -188,16 +175,18 @@ private:
         const WaitRecord &record = m_records.At(index);
         list = record.next;  // read it now: once the owner is ready, it may use the record again
         const uint32_t owner = record.owner;
-        if (WEFT_UNLIKELY(record.target != 0)) m_forValues.fetch_sub(1, kRelaxed);  // see Push
+        if (WEFT_UNLIKELY(record.target != 0)) m_forValues.fetch_sub(1, kRelaxed);  // see Register
         if (m_records.IsSpare(index)) m_records.GiveBackSpare(index, user);
         return owner;
     }
 
-    Registration Push(CounterStorage &counter, uint32_t index, uint32_t owner, uint32_t target,
-                      Priority priority) noexcept;
     uint32_t TakeReached(CounterStorage &counter, CounterWord locked, uint32_t count) noexcept;
     bool Lock(CounterStorage &counter, CounterWord &word, bool tries) noexcept;
-    static void Unlock(CounterStorage &counter, CounterWord locked, CounterWord unlocked) noexcept;
+    // Meanwhile only the count has changed, so an addition changes the other fields. release:
+    // publishes the links. The counter is not accessed any more.
+    static void Unlock(CounterStorage &counter, CounterWord locked, CounterWord unlocked) noexcept {
+        counter.fetch_add(unlocked.bits - locked.bits, kRelease);
+    }
     uint32_t Flatten(uint32_t list) noexcept;
     uint32_t Merge(uint32_t a, uint32_t b) noexcept;
     uint32_t MergeAll(uint32_t siblings) noexcept;

@@ -1,16 +1,10 @@
 // The workers that search for work or sleep, and how published work finds a sleeper.
 //
-// Terms.
+// Searcher, sleeper, choosy and plain: see source/README.md. A choosy worker is never counted as a
+// searcher. A publisher is a thread that has put work into a queue.
 //
-//  searcher   a worker that has no work and looks for some
-//  sleeper    a worker that has announced that it will park
-//  choosy     a worker that cannot run all tasks without a group: because of its groups, or because
-//             a wait restricts it. It is never counted as a searcher.
-//  plain      not choosy
-//  publisher  a thread that has put work into a queue
-//
-// A sleeper says in a mask for which levels it sleeps (scheduler/state/level.h). A worker that is
-// not choosy sleeps for all levels that are not of a group.
+// A sleeper says in a mask for which levels it sleeps (scheduler/state/level.h). A plain one sleeps
+// for all levels that are not of a group.
 //
 // Protocol. A worker without work searches for a while. Then it announces that it sleeps
 // (Announce), checks once more everything that could hold work for it, and parks. A publisher reads
@@ -23,9 +17,11 @@
 // then the state, then its bit), then checks the place of the work (w2). All are seq_cst. If w2
 // misses the work, w2 is before p1. Then all of w1 is before p2. So P sees a sleeper, and
 // finds W's bit unless another waker has taken it. P wakes one for the work, unless W is plain and
-// P sees a searcher S. Then there are two cases. If S finds work, the last searcher to do so wakes
-// the next sleeper (StopSearching). If S finds none, it announces after p2, so its own last check
-// finds P's work.
+// P sees a searcher. After p2 each searcher announces, and then its own last check finds P's work;
+// or it stops, because it has found work, has become choosy or leaves its thread (StopSearching).
+// All of w1 comes before p2, and so before this stop. So the last searcher to stop sees W counted
+// and then finds W's bit, unless a waker has made W a searcher. It wakes a sleeper; or no plain
+// worker sleeps, and each checks before it does.
 //
 // A waker takes a sleeper's bit: of several, one succeeds. A worker that cancels its announcement,
 // but finds its bit cleared, knows that it was woken, and consumes the Unpark.
@@ -57,9 +53,8 @@ public:
     void StartSearching(bool choosy) noexcept {
         if (!choosy) m_state.fetch_add(kSearcher, kRelaxed);
     }
-    /// The caller has found work. Returns true if it was the last searcher and plain workers sleep:
-    /// the caller should then wake at least one of them. seq_cst: comes before the caller looks for
-    /// more work.
+    /// The caller searches no more. Returns true if it was the last searcher and plain workers
+    /// sleep: it should then wake at least one of them. seq_cst: comes before its look for a bit.
     bool StopSearching(bool choosy) noexcept {
         if (choosy) return false;
         const uint64_t before = m_state.fetch_sub(kSearcher, kSeqCst);
@@ -97,9 +92,7 @@ public:
     /// only for a choosy one.
     uint32_t TakeFor(uint32_t levels, uint32_t workers, bool choosy = false) noexcept {
         for (uint32_t i = 0; i < workers; ++i) {
-            if ((m_masks[i].levels.load(kSeqCst) & levels) != 0 && (!choosy || m_choosy.Test(i)) &&
-                TakeAt(i))
-                return i;
+            if (IsFor(i, levels) && (!choosy || m_choosy.Test(i)) && TakeAt(i)) return i;
         }
         return kNone;
     }
@@ -119,11 +112,11 @@ public:
     bool PlainWanted() const noexcept { return PlainWanted(m_state.load(kSeqCst)); }
     bool Wanted() const noexcept {
         const uint64_t state = m_state.load(kSeqCst);
-        return AnyChoosy(state) || PlainWanted(state);
+        return state >= kChoosy || PlainWanted(state);
     }
     bool AnySleeper() const noexcept { return m_state.load(kSeqCst) >= kSleeper; }
     uint32_t PlainSleepers() const noexcept { return Sleepers(m_state.load(kSeqCst)); }
-    bool AnyChoosy() const noexcept { return AnyChoosy(m_state.load(kSeqCst)); }
+    bool AnyChoosy() const noexcept { return m_state.load(kSeqCst) >= kChoosy; }
     /// Returns true if some worker searches or sleeps. A hint: relaxed.
     bool AnyIdle() const noexcept { return m_state.load(kRelaxed) != 0; }
 
@@ -136,8 +129,6 @@ private:
                               kChoosy = uint64_t{1} << 32;
     static constexpr uint32_t Searchers(uint64_t state) noexcept { return state & 0xffff; }
     static constexpr uint32_t Sleepers(uint64_t state) noexcept { return state >> 16 & 0xffff; }
-    static constexpr bool AnyChoosy(uint64_t state) noexcept { return state >> 32 != 0; }
-
     static constexpr bool PlainWanted(uint64_t state) noexcept {
         return Sleepers(state) != 0 && Searchers(state) == 0;
     }

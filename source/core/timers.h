@@ -34,11 +34,9 @@ public:
         timer.order = m_orders++;
         timer.isSet = true;
         m_heap.Push(timer);
-        const bool isFirst = &m_heap.Top() == &timer;
-        if (isFirst) Note();
+        if (&m_heap.Top() == &timer) Note();
         if (begin()) return true;
         Remove(timer);
-        if (isFirst) Note();
         return false;
     }
 
@@ -46,9 +44,7 @@ public:
     bool Clear(Timer &timer) noexcept {
         const SpinLock::Held held(m_lock);
         if (!timer.isSet) return false;
-        const bool wasFirst = &m_heap.Top() == &timer;
         Remove(timer);
-        if (wasFirst) Note();
         return true;
     }
 
@@ -61,7 +57,8 @@ public:
         Timer *due = nullptr;
         while (due == nullptr && !m_heap.IsEmpty() && m_heap.Top().deadline <= now) {
             Timer &timer = m_heap.Top();
-            Remove(timer);
+            m_heap.Remove(timer);
+            timer.isSet = false;
             if (claim(timer)) due = &timer;
         }
         Note();  // also if none is due after all: this renews the estimate in ticks
@@ -106,8 +103,10 @@ private:
     };
 
     void Remove(Timer &timer) noexcept {
+        const bool wasFirst = &m_heap.Top() == &timer;
         m_heap.Remove(timer);
         timer.isSet = false;
+        if (wasFirst) Note();
     }
 
     static constexpr uint64_t kFarthest = 3'600'000'000'000;  // an hour: the limit of an estimate

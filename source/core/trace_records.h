@@ -60,15 +60,11 @@ inline TraceRecord RecordOf(const TraceEvent &event) noexcept {
 }
 
 /// The second record of a Submit.
-inline TraceRecord MoreOfSubmit(uint64_t ticks, uint32_t fiber, Priority priority,
-                                const Counter *counter, TaskFunction function) noexcept {
-    return {{ticks,
-             TraceRecords::SecondWord(TraceRecords::kMoreOfSubmit, fiber,
-                                      static_cast<uint32_t>(priority)),
-             AddressOf(counter), AddressOf(function)}};
-}
 inline TraceRecord MoreOfSubmit(const TraceEvent &event) noexcept {
-    return MoreOfSubmit(event.ticks, event.fiber, event.priority, event.counter, event.function);
+    return {{event.ticks,
+             TraceRecords::SecondWord(TraceRecords::kMoreOfSubmit, event.fiber,
+                                      static_cast<uint32_t>(event.priority)),
+             AddressOf(event.counter), AddressOf(event.function)}};
 }
 
 /// Returns the address of the text that a record refers to, or 0.

@@ -19,7 +19,7 @@ struct WaitRecord {
     env::Plain<uint32_t> next;
     env::Plain<uint32_t> child;     ///< in the heap of a counter: see counters.h
     env::Plain<uint32_t> target;    ///< the waiter waits until the count is at or below it
-    env::Plain<uint32_t> owner;     ///< a fiber's number, or the owner that RegisterOther was given
+    env::Plain<uint32_t> owner;     ///< a fiber's number, or another one: see Counters::Register
     env::Plain<Priority> priority;  ///< of the waiter
     env::Plain<bool> isRoot;        ///< of the heap
 };
@@ -32,7 +32,7 @@ class WaitRecords {
 public:
     static constexpr uint32_t kNone = ~0u, kMaxSpares = Spares::kMaxItems;
 
-    ~WaitRecords() { Release(); }
+    ~WaitRecords() { m_memory.DeleteArray(m_own, m_fibers); }
 
     /// `users`: how many users have caches of spare records. `spares`: how many can be taken
     /// without an allocation, see CachedPool.
@@ -42,11 +42,6 @@ public:
         m_own = memory.NewArray<WaitRecord>(fibers);
         m_fibers = fibers;
         return m_own != nullptr && m_spares.Acquire(users, memory, spares);
-    }
-    void Release() noexcept {
-        m_memory.DeleteArray(m_own, m_fibers);
-        m_own = nullptr;
-        m_spares.Release();
     }
 
     /// Returns the record. The number may come from a counter, which lies in the user's memory. If

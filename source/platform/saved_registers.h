@@ -1,7 +1,7 @@
 // Where a suspended context keeps its registers. Boost.Context saves them on the stack of the
 // context. The context's handle (fcontext_t) is the address of the first of them.
 //
-// Boost does not document this layout. tests/scheduler/internals/debug_root_test.cpp checks it with
+// Boost does not document this layout. tests/scheduler/debug_root_test.cpp checks it with
 // the Boost that weft is built with. For other platforms the table is empty; debuggers then show no
 // stacks.
 #pragma once

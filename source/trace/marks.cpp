@@ -1,6 +1,6 @@
 #include "weft/trace/marks.h"
 
-#include "core/recorder_access.h"
+#include "core/trace_rings.h"
 #include "scheduler/api/internal_api.h"
 
 namespace weft {

@@ -1,7 +1,6 @@
 // Writes what the rings of a Recorder hold. bench/trace/FORMAT.md describes the file.
 #include "weft/trace/recorder.h"
 
-#include "core/recorder_access.h"
 #include "core/trace_records.h"
 #include "platform/file_writer.h"
 

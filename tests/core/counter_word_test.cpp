@@ -15,12 +15,12 @@ TEST_CASE("counter word: its parts are independent", "[counter_word]") {
                     const bool eager = (flags & 1) != 0, locked = (flags & 2) != 0;
                     const bool isGroup = (flags & 4) != 0;
                     CounterWord word{isGroup ? ~uint64_t{0} : ~CounterWord::kGroup};
-                    word = word.WithTag(tag)
+                    word = word.WithoutWaiters()
+                               .WithTag(tag)
                                .WithCount(count)
                                .WithLocked(locked)
                                .WithHead(head)
-                               .WithEager(eager)
-                               .WithoutBoost();
+                               .WithEager(eager);
                     CHECK(word.Count() == count);
                     CHECK(word.Head() == head);
                     CHECK(word.Tag() == tag);

@@ -207,7 +207,7 @@ TEST_CASE("counters: waiters that are no fibers, with spare records that return"
     Fixture of;
     CounterStorage counter = NewCounter(1), zero = NewCounter(0);
     const auto wait = [&](CounterStorage &its, uint32_t owner) {
-        return of.counters.RegisterOther(its, owner, 0, Priority::Normal);
+        return of.counters.Register(its, owner, 0, Priority::Normal);
     };
     const test::FailingAllocation failing(0);  // there are 64 records, and no more memory
     for (uint32_t round = 0; round < 3; ++round) {

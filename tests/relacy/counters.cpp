@@ -55,8 +55,7 @@ struct CounterTest : Suite<Test, kThreads> {
     }
     void WaitAsOther(uint32_t until) {
         contextOfOther.Write(1);
-        if (counters.RegisterOther(Word(), kOther, until, Priority::Normal) ==
-            Registration::Satisfied)
+        if (counters.Register(Word(), kOther, until, Priority::Normal) == Registration::Satisfied)
             ResumeOther();
     }
     void ResumeOther() {

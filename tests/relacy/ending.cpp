@@ -6,28 +6,24 @@
 #include "scheduler/diagnose/watch.h"
 #include "scheduler/policy/ordered.h"
 #include "scheduler/policy/own_tasks.h"
-#include "scheduler/run/fiber_switch.h"
-#include "scheduler/run/rescue.h"
+#include "scheduler/run/run.h"
 #include "scheduler/state/reporting.h"
 #include "scheduler/state/trace.h"
-#include "scheduler/submit/claim.h"
+#include "scheduler/submit/finish.h"
 
 #include "core/counters.cpp"
-#include "scheduler/policy/fair.cpp"
 #include "scheduler/policy/next_work.cpp"
 #include "scheduler/policy/places.cpp"
-#include "scheduler/policy/steal.cpp"
 #include "scheduler/run/ending.cpp"
 #include "scheduler/run/idle_loop.cpp"
 #include "scheduler/state/groups.cpp"
-#include "scheduler/submit/chunks.cpp"
-#include "scheduler/submit/claim.cpp"
 #include "scheduler/submit/deliver.cpp"
 #include "scheduler/submit/finish.cpp"
-#include "scheduler/submit/ready.cpp"
 #include "scheduler/submit/submit.cpp"
 #include "scheduler/submit/wake.cpp"
 #include "scheduler/wait/external.cpp"
+
+weft::internal::DebugRoot weft_debug_root{};  // nobody reads it
 
 namespace relacy {
 
@@ -49,13 +45,12 @@ namespace internal {
 uint32_t NewRunNumber() noexcept { return 0; }
 void SchedulerTag::Release() noexcept {}
 void StackMemory::Release() noexcept {}
-const void *DebugRootOfProcess() noexcept { return nullptr; }
 Work PickOwn(Worker &) noexcept { return {}; }
 Work DrawNext(Worker &) noexcept { return {}; }
 bool PassTime(Worker &) noexcept { return false; }
 void EndIsLate(Scheduler &, Worker &) noexcept { env::Panic("time stands still"); }
 uint64_t WatchForStall(Scheduler &) noexcept { return Timers::kNever; }
-Fiber *AcquireFiber(Worker &) noexcept { return nullptr; }
+Fiber *AcquireFiber(Worker &, const Work &) noexcept { return nullptr; }
 void SwitchTo(Fiber &, Fiber &, Destination) noexcept { env::Panic("no fiber is left"); }
 Fiber *Rescue(Worker &, const Work &) noexcept { return nullptr; }
 void PutBehind(Worker &, const Work &) noexcept {}

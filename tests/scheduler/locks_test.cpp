@@ -1,5 +1,5 @@
 // What SchedulerOptions::lockHolders leaves behind.
-#include "scheduler/state/held_locks.h"
+#include "scheduler/state/fiber.h"
 
 #include "support/scheduler_run.h"
 

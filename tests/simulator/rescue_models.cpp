@@ -1,5 +1,5 @@
 // Models in which hardly any fiber is free, so that tasks run on fibers that wait for them
-// (run/rescue.h).
+// (run/rescue.cpp).
 #include "simulator/model_support.h"
 #include "simulator/models.h"
 #include "support/low_groups.h"

@@ -13,9 +13,6 @@ namespace weft::internal {
 
 namespace {
 
-// The room is the first member of the block.
-ClosureBlock *BlockOf(void *storage) noexcept { return static_cast<ClosureBlock *>(storage); }
-
 // Returns the block to the pool.
 void Free(Scheduler &scheduler, const Worker *worker, ClosureBlock *block) noexcept {
     race::Frees(block);
@@ -67,9 +64,10 @@ bool SubmitClosureAfter(TaskScheduler &taskScheduler, uint32_t afterCount,
 
 void FreeClosure(TaskScheduler &taskScheduler, void *storage) noexcept {
     const Worker *worker = WorkerOf(taskScheduler);
-    // There is no worker in the child process of a task that forked. That process ends without
-    // another task.
-    if (WEFT_LIKELY(worker != nullptr)) Free(*worker->scheduler, worker, BlockOf(storage));
+    // The room is the first member of the block. There is no worker in the child process of a task
+    // that forked. That process ends without another task.
+    if (WEFT_LIKELY(worker != nullptr))
+        Free(*worker->scheduler, worker, static_cast<ClosureBlock *>(storage));
 }
 
 }  // namespace weft::internal

@@ -1,9 +1,7 @@
 // Counts the ExternalWork of a scheduler. While the count is not zero, no stall is reported.
 #include "weft/external_work.h"
 
-#include "scheduler/api/api_checks.h"
-#include "scheduler/state/entry_gate.h"
-#include "scheduler/wait/wait.h"
+#include "scheduler/api/caller.h"
 
 namespace weft {
 
@@ -37,9 +35,8 @@ void ExternalWork::End(TaskScheduler &scheduler, const char *name) noexcept {
 void internal::WaitForCall(TaskScheduler &scheduler, Counter &counter, bool isOperation) noexcept {
     Worker *const worker = WorkerOf(scheduler);
     if (worker == nullptr) return scheduler.WaitForCounter(&counter);
-    WaitFor what{counter};
-    what.kind = isOperation ? WaitKind::Operation : WaitKind::Call;
-    if (MayWait(worker, "WaitForCounter")) Wait(*worker, what);
+    const WaitKind kind = isOperation ? WaitKind::Operation : WaitKind::Call;
+    if (MayWait(worker, "WaitForCounter")) Wait(*worker, {counter, 0, Timers::kNever, kind});
 }
 
 }  // namespace weft

@@ -2,9 +2,9 @@
 #include "scheduler/api/internal_api.h"
 
 #include "scheduler/state/check_options.h"
-#include "scheduler/state/order_access.h"
-#include "scheduler/wait/wait.h"
+#include "scheduler/state/order.h"
 #include "weft/data/fiber_local.h"
+#include "weft/poll.h"
 
 #include <cstdarg>
 #include <cstdio>
@@ -77,7 +77,7 @@ void ForgetHolder(Scheduler &scheduler, const void *lock) noexcept {
     }
 }
 
-// relaxed: see held_locks.h
+// relaxed: see HeldLocks
 void NoteLockOf(const Worker &worker, LockStep step, const void *lock) noexcept {
     HeldLocks &locks = worker.current->locks;
     if (step != LockStep::Unlocks)
@@ -118,9 +118,7 @@ void NoteLock(TaskScheduler &taskScheduler, LockStep step, const void *lock) noe
 
 void LetOthersRun(const TaskScheduler &scheduler) noexcept {
     Worker *const worker = WorkerOf(scheduler);
-    if (worker != nullptr && IsOrdered(*worker->scheduler) && !worker->inHook &&
-        worker->noSuspend == nullptr)
-        PassPoint(*worker->current);
+    if (worker != nullptr && IsOrdered(*worker->scheduler)) PassPoint(*worker->taskScheduler);
 }
 
 Recorder *RecorderOf(const TaskScheduler &scheduler) noexcept {
@@ -129,11 +127,14 @@ Recorder *RecorderOf(const TaskScheduler &scheduler) noexcept {
 
 bool IsTaskOf(const TaskScheduler &scheduler) noexcept { return WorkerOf(scheduler) != nullptr; }
 
-bool CallerMayWait(const TaskScheduler &scheduler, const char *call) noexcept {
+bool MayWaitHere(const TaskScheduler &scheduler, const char *call) noexcept {
     Worker *const worker = WorkerOf(scheduler);
     if (worker != nullptr) return MayWait(worker, call);
-    IsRefusedInMemoryHook(EntryGate::OptionsOf(scheduler), call);
-    return false;
+    return !IsRefusedInMemoryHook(EntryGate::OptionsOf(scheduler), call);
+}
+
+bool CallerMayWait(const TaskScheduler &scheduler, const char *call) noexcept {
+    return MayWaitHere(scheduler, call) && IsTaskOf(scheduler);
 }
 
 void ReportTo(void (*onReport)(const Report &report, void *user), void *user, ReportCode code,

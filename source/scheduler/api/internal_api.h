@@ -4,10 +4,7 @@
 
 #include "platform/memory.h"
 #include "scheduler/api/caller.h"
-#include "scheduler/policy/next_work.h"
-#include "scheduler/state/held_locks.h"
 #include "scheduler/state/order.h"
-#include "scheduler/state/trace.h"
 
 namespace weft::internal {
 

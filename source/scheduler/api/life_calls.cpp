@@ -1,10 +1,8 @@
 // The public calls that begin and end a run, or attach and detach a thread. Each one checks its
 // arguments and then calls a function of scheduler/life/.
-#include "platform/env.h"
-#include "scheduler/api/api_checks.h"
+#include "scheduler/api/caller.h"
 #include "scheduler/life/life.h"
 #include "scheduler/state/check_options.h"
-#include "scheduler/state/scheduler.h"
 #include "weft/sync/deadline.h"
 #include "weft/task_scheduler.h"
 #include "weft/time.h"
@@ -32,6 +30,20 @@ SchedulerOptions ReadOptions(const SchedulerOptions &given) noexcept {
     return options;
 }
 
+// Checks the group of Run's main task, which begins on worker 0. Returns false after a report.
+bool IsMainGroup(const SchedulerOptions &options, const TaskOptions &taskOptions) noexcept {
+    if (taskOptions.taskGroup != nullptr) {
+        ReportMistake(options, ReportCode::BadOption, "Give no taskGroup for the main task.",
+                      "Run: the main task cannot belong to a TaskGroup");
+        return false;
+    }
+    if (!MayNameGroup(options, taskOptions, "Run")) return false;
+    if (taskOptions.group == kAnyGroup || taskOptions.group == 0) return true;
+    ReportMistake(options, ReportCode::BadOption, "Name the first group, or none.",
+                  "Run: the main task begins on worker 0, which is not in its group");
+    return false;
+}
+
 // Stop, StopFor, and the destructor of a scheduler that was started. `call`: which of them, for
 // reports. Returns true if all tasks have run.
 bool StopBy(TaskScheduler &taskScheduler, const char *call, uint64_t withdrawsAt) noexcept {
@@ -42,7 +54,7 @@ bool StopBy(TaskScheduler &taskScheduler, const char *call, uint64_t withdrawsAt
                       "%s was called by onReport: it would wait for the call that reports", call);
         return false;
     }
-    if (IsWorkerOf(taskScheduler)) {
+    if (AnyWorkerOf(taskScheduler) != nullptr) {
         ReportMistake(state.options, ReportCode::WrongThread,
                       "Do it on a thread that is not attached, outside of tasks.",
                       "%s was called by a task or an attached thread: it would wait for itself",
@@ -126,20 +138,18 @@ TaskScheduler::~TaskScheduler() {
 }
 
 Status TaskScheduler::Run(TaskFunction main, void *arg, const TaskOptions &options) noexcept {
-    if (IsRefusedInMemoryHook(EntryGate::OptionsOf(*this), "Run")) return Status::NotRunning;
+    const SchedulerOptions &own = EntryGate::OptionsOf(*this);
+    if (IsRefusedInMemoryHook(own, "Run")) return Status::NotRunning;
     if (main == nullptr) {
-        ReportMistake(EntryGate::OptionsOf(*this), ReportCode::NullTask, "Give Run a function.",
-                      "Run: null main task");
+        ReportMistake(own, ReportCode::NullTask, "Give Run a function.", "Run: null main task");
         return Status::BadOption;
     }
-    const Status status = CheckOptions(EntryGate::OptionsOf(*this), 1);
+    const Status status = CheckOptions(own, 1);
     if (status != Status::Ok) return status;
-    if (!AreOptions(EntryGate::OptionsOf(*this), options, "Run") ||
-        !IsMainGroup(EntryGate::OptionsOf(*this), options))
+    if (!IsPriority(own, options.priority, "Run") || !IsMainGroup(own, options))
         return Status::BadOption;
     if (options.worker != kAnyWorker && options.worker != 0) {
-        ReportMistake(EntryGate::OptionsOf(*this), ReportCode::BadOption,
-                      "Give kAnyWorker, or 0 for the calling thread.",
+        ReportMistake(own, ReportCode::BadOption, "Give kAnyWorker, or 0 for the calling thread.",
                       "Run: TaskOptions::worker of task '%s' is %u; the calling thread is 0",
                       options.name != nullptr ? options.name : "unnamed", options.worker);
         return Status::BadOption;
@@ -171,16 +181,14 @@ Status TaskScheduler::Start() noexcept {
 
 Status TaskScheduler::RunWorker(uint32_t index) noexcept {
     if (IsRefusedHere(*this, "RunWorker")) return Status::NotRunning;
-    if (IsWorkerOf(*this)) {
+    if (AnyWorkerOf(*this) != nullptr) {
         ReportMistake(EntryGate::OptionsOf(*this), ReportCode::BadOption,
                       "Call it on a thread of its own for each worker.",
                       "RunWorker was called by a task or an attached thread");
         return Status::AlreadyRunning;
     }
-    const Taken taken = TakeWorker(*this, index);
-    if (taken.worker == nullptr) return ReportNotTaken(*this, taken, index);
-    HostThread(*taken.worker);
-    return Status::Ok;
+    const Taken taken = RunAbsentWorker(*this, index);
+    return taken.worker != nullptr ? Status::Ok : ReportNotTaken(*this, taken, index);
 }
 
 void TaskScheduler::Stop() noexcept { StopBy(*this, "Stop", Timers::kNever); }
@@ -190,7 +198,7 @@ bool StopFor(TaskScheduler &scheduler, Clock::duration duration) noexcept {
 }
 
 Status TaskScheduler::AttachThread() noexcept {
-    if (IsWorkerOf(*this)) return Status::AlreadyRunning;
+    if (AnyWorkerOf(*this) != nullptr) return Status::AlreadyRunning;
     const ExternalCall call(*this, "AttachThread");
     if (!call.MayEnter("AttachThread")) return Status::NotRunning;
     const Status status = Attach(*call.running);

@@ -3,7 +3,7 @@
 // belongs to the running task at all times.
 #include "weft/no_suspend.h"
 
-#include "scheduler/api/api_checks.h"
+#include "scheduler/api/caller.h"
 
 namespace weft {
 

@@ -1,11 +1,8 @@
 // Implements weft/testing/explore_orders.h.
 #include "weft/testing/explore_orders.h"
 
-#include "scheduler/api/api_checks.h"
+#include "scheduler/api/caller.h"
 #include "scheduler/policy/ordered.h"
-#include "scheduler/submit/submit.h"
-#include "scheduler/wait/external.h"
-#include "scheduler/wait/wait.h"
 
 namespace weft {
 

@@ -7,10 +7,7 @@
 
 #include "core/counter_word.h"
 #include "platform/backoff.h"
-#include "platform/compiler.h"
 #include "scheduler/api/internal_api.h"
-#include "scheduler/state/entry_gate.h"
-#include "scheduler/state/reporting.h"
 #include "scheduler/wait/deferred.h"
 
 namespace weft {

@@ -3,14 +3,6 @@
 
 #include "scheduler/api/internal_api.h"
 #include "scheduler/state/check_options.h"
-#include "scheduler/state/group_of_tasks.h"
-#include "scheduler/state/groups.h"
-#include "scheduler/state/trace.h"
-#include "scheduler/submit/claim.h"
-#include "scheduler/submit/ready.h"
-#include "scheduler/submit/submit.h"
-#include "scheduler/wait/external.h"
-#include "scheduler/wait/wait.h"
 
 namespace weft {
 
@@ -43,8 +35,12 @@ void TaskScheduler::AddChildTasks(uint32_t count, const Task *tasks,
         ReportMistake(worker->scheduler->options, ReportCode::NotAWorker,
                       "Call it from a task, or call AddTasks.",
                       "AddChildTasks was called outside of tasks");
-    } else if (MayAddChildren(worker, "AddChildTasks") &&
-               AreTasks(*worker->scheduler, count, tasks, options, "AddChildTasks")) {
+    } else if (worker->inHook) {
+        // The task may be in a wait. Then CounterOfTask is the counter that it waits for.
+        ReportMistake(worker->scheduler->options, ReportCode::InHook,
+                      "Call it from a task; a hook may call AddTasks.",
+                      "AddChildTasks was called by a hook or by onReport");
+    } else if (AreTasks(*worker->scheduler, count, tasks, options, "AddChildTasks")) {
         Counter *const counter = worker->current->CounterOfTask();
         TaskOptions ofCaller = options;
         if (ofCaller.taskGroup == nullptr) ofCaller.taskGroup = GroupOf(counter);
@@ -113,7 +109,10 @@ bool TaskScheduler::IncrementCounter(Counter *counter, uint32_t n) noexcept {
     if (!IsCounter(*this, counter, "IncrementCounter")) return false;
     if (n == 0) return true;
     const Caller caller(*this, "IncrementCounter");
-    return caller.Running() != nullptr && caller.Raise(*counter, n);
+    if (caller.Running() == nullptr) return false;
+    if (caller.TheWorker() != nullptr) Flush(*caller.TheWorker());
+    Emit(*caller.Running(), caller.TheWorker(), TraceKind::Increment, counter, n);
+    return RaiseNow(*caller.Running(), *counter, n);
 }
 
 void TaskScheduler::DecrementCounter(Counter *counter, uint32_t n) noexcept {
@@ -125,40 +124,31 @@ void TaskScheduler::DecrementCounter(Counter *counter, uint32_t n) noexcept {
     caller.Lower(*counter, n);
 }
 
-namespace {
-
 // A worker that takes its signal sees the new numbers.
-void SetActive(Scheduler &scheduler, uint32_t count) noexcept {
-    if (count < 1 || count > scheduler.workerCount) {
-        ReportMistake(scheduler.options, ReportCode::BadOption, "Give 1 to WorkerCount().",
-                      "SetActiveWorkers: %u of %u workers", count, scheduler.workerCount);
-        return;
-    }
-    scheduler.activeWorkers.store(count, kSeqCst);
-    SignalAll(scheduler, WorkerOf(*scheduler.taskScheduler));
-}
-
-void SetLow(Scheduler &scheduler, uint32_t group, bool runsLow) noexcept {
-    if (scheduler.options.groupCount <= 1) return;  // there are no others
-    const uint32_t bit = 1u << group;
-    if (runsLow)
-        scheduler.lowGroups.fetch_or(bit, kSeqCst);
-    else
-        scheduler.lowGroups.fetch_and(~bit, kSeqCst);
-    SignalAll(scheduler, WorkerOf(*scheduler.taskScheduler));
-}
-
-}  // namespace
-
 void TaskScheduler::SetActiveWorkers(uint32_t count) noexcept {
     const Caller caller(*this, "SetActiveWorkers");
-    if (caller.Running() != nullptr) SetActive(*caller.Running(), count);
+    Scheduler *const running = caller.Running();
+    if (running == nullptr) return;
+    if (count < 1 || count > running->workerCount) {
+        ReportMistake(running->options, ReportCode::BadOption, "Give 1 to WorkerCount().",
+                      "SetActiveWorkers: %u of %u workers", count, running->workerCount);
+        return;
+    }
+    running->activeWorkers.store(count, kSeqCst);
+    SignalAll(*running, caller.TheWorker());
 }
 
 void TaskScheduler::SetRunsLow(uint32_t group, bool runsLow) noexcept {
     const Caller caller(*this, "SetRunsLow");
-    if (caller.Running() != nullptr && IsGroup(caller.Running()->options, group, "SetRunsLow"))
-        SetLow(*caller.Running(), group, runsLow);
+    Scheduler *const running = caller.Running();
+    if (running == nullptr || !IsGroup(running->options, group, "SetRunsLow")) return;
+    if (running->options.groupCount <= 1) return;  // there are no others
+    const uint32_t bit = 1u << group;
+    if (runsLow)
+        running->lowGroups.fetch_or(bit, kSeqCst);
+    else
+        running->lowGroups.fetch_and(~bit, kSeqCst);
+    SignalAll(*running, caller.TheWorker());
 }
 
 void TaskScheduler::PrepareToBlock() noexcept {
@@ -168,9 +158,7 @@ void TaskScheduler::PrepareToBlock() noexcept {
 
 void TaskScheduler::SetPriority(Priority priority) noexcept {
     Worker *worker = CallingWorker(*this, "SetPriority");
-    TaskOptions options;
-    options.priority = priority;
-    if (worker == nullptr || !AreOptions(worker->scheduler->options, options, "SetPriority"))
+    if (worker == nullptr || !IsPriority(worker->scheduler->options, priority, "SetPriority"))
         return;
     worker->current->own = priority;
     worker->current->level = worker->current->level.With(priority);

@@ -5,11 +5,8 @@
 #include "weft/sync/deadline.h"
 
 #include "scheduler/api/internal_api.h"
-#include "scheduler/state/order_access.h"
+#include "scheduler/state/order.h"
 #include "scheduler/wait/deferred.h"
-#include "scheduler/wait/external.h"
-#include "scheduler/wait/wait.h"
-#include "scheduler/wait/wait_any.h"
 
 #include <utility>
 
@@ -61,9 +58,8 @@ void SleepUntil(TaskScheduler &scheduler, Clock::time_point deadline) noexcept {
         return;
     }
     Counter never(1);
-    WaitFor what{never, 0, NanosecondsOf(deadline)};
-    what.kind = WaitKind::Sleep;
-    if (MayWait(worker, "SleepUntil")) Wait(*worker, what);
+    if (MayWait(worker, "SleepUntil"))
+        Wait(*worker, {never, 0, NanosecondsOf(deadline), WaitKind::Sleep});
 }
 
 void SleepFor(TaskScheduler &scheduler, Clock::duration duration) noexcept {
@@ -78,20 +74,13 @@ bool MaySubmitLater(const Caller &caller, const LaterTasks &later) noexcept {
            (later.IsKept() || MayDefer(*caller.Running(), later.options, later.call));
 }
 
-bool DeferAfter(TaskScheduler &scheduler, Counter *after, uint32_t value,
-                const LaterTasks &task) noexcept {
-    if (!IsCounter(scheduler, after, task.call)) return false;
-    if (task.counter == after && value == 0) {
-        ReportMistake(
-            EntryGate::OptionsOf(scheduler), ReportCode::BadOption,
-            "Give a value of 1 or more, or let another counter count the task.",
-            "AddTaskAfter: the task would wait for itself, because `after` counts it as well");
+bool DeferAfter(TaskScheduler &scheduler, uint32_t afterCount, const CounterTarget *after,
+                const LaterTasks &tasks) noexcept {
+    if (!AreTargets(scheduler, afterCount, after, tasks.count, tasks.counter, tasks.call))
         return false;
-    }
-    const CounterTarget target{after, value};
-    const Caller caller(scheduler, task.call);
-    return MaySubmitLater(caller, task) &&
-           SubmitAfter(*caller.Running(), caller.TheWorker(), 1, &target, task);
+    const Caller caller(scheduler, tasks.call);
+    return MaySubmitLater(caller, tasks) &&
+           SubmitAfter(*caller.Running(), caller.TheWorker(), afterCount, after, tasks);
 }
 
 bool DeferUntil(TaskScheduler &scheduler, Clock::time_point time, const LaterTasks &task) noexcept {
@@ -115,16 +104,14 @@ bool AddTasksAfter(TaskScheduler &scheduler, uint32_t afterCount, const CounterT
                    DeferredHandle *handle) noexcept {
     if (handle != nullptr) *handle = {};
     if (count == 0) return true;
-    if (!AreTargets(scheduler, afterCount, after, count, counter, "AddTasksAfter")) return false;
-    const Caller caller(scheduler, "AddTasksAfter");
-    const LaterTasks later{"AddTasksAfter", count, tasks, counter, options, handle};
-    return MaySubmitLater(caller, later) &&
-           SubmitAfter(*caller.Running(), caller.TheWorker(), afterCount, after, later);
+    return DeferAfter(scheduler, afterCount, after,
+                      {"AddTasksAfter", count, tasks, counter, options, handle});
 }
 
 bool AddTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task,
                   Counter *counter, const TaskOptions &options) noexcept {
-    return DeferAfter(scheduler, after, value, {"AddTaskAfter", 1, &task, counter, options});
+    const CounterTarget target{after, value};
+    return DeferAfter(scheduler, 1, &target, {"AddTaskAfter", 1, &task, counter, options});
 }
 
 bool AddTaskAt(TaskScheduler &scheduler, Clock::time_point time, Task task, Counter *counter,
@@ -141,13 +128,15 @@ bool Withdraw(TaskScheduler &scheduler, DeferredHandle handle) noexcept {
 
 bool internal::AddKeptTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task,
                                 Counter *counter, const TaskOptions &options) noexcept {
-    return DeferAfter(scheduler, after, value,
+    const CounterTarget target{after, value};
+    return DeferAfter(scheduler, 1, &target,
                       {"AddTaskAfter", 1, &task, counter, options, nullptr, false, true});
 }
 
 bool internal::ContinueAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task,
                              Counter *counter, const TaskOptions &options) noexcept {
-    return DeferAfter(scheduler, after, value,
+    const CounterTarget target{after, value};
+    return DeferAfter(scheduler, 1, &target,
                       {"co_await", 1, &task, counter, options, nullptr, true});
 }
 

@@ -6,7 +6,6 @@
 // attached. Then no thief is in the middle of a steal.
 #include "platform/backoff.h"
 #include "scheduler/api/internal_api.h"
-#include "scheduler/submit/wake.h"
 #include "weft/hooks.h"
 
 namespace weft {

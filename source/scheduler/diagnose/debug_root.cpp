@@ -24,7 +24,6 @@ struct DebugLayout {
     using Threads = SegmentPool<ThreadWaiter>;
     static constexpr CounterWord kZero{0};
     static constexpr const void *kSchedulers = SchedulerTag::s_entries;
-    static constexpr uint32_t kSchedulersCount = std::size(SchedulerTag::s_entries);
     static NamedValue s_fields[];
 };
 
@@ -35,7 +34,6 @@ NamedValue DebugLayout::s_fields[] = {
     {"tag.size", sizeof(SchedulerTag::Entry)},
     WEFT_FIELD("tag.scheduler", SchedulerTag::Entry, scheduler),
 
-    // ---- a scheduler ----
     {"scheduler.size", sizeof(Scheduler)},
     WEFT_FIELD("scheduler.taskScheduler", Scheduler, taskScheduler),
     WEFT_FIELD("scheduler.workerCount", Scheduler, workerCount),
@@ -61,7 +59,6 @@ NamedValue DebugLayout::s_fields[] = {
     // from the TaskScheduler on: the number of ExternalWork objects
     {"taskScheduler.outside", EntryGate::StateOffset() + offsetof(SchedulerState, outside)},
 
-    // ---- a worker ----
     {"worker.size", sizeof(Worker)},
     WEFT_FIELD("worker.current", Worker, current),
     WEFT_FIELD("worker.comesNext", Worker, comesNext),  // a fiber that pumps
@@ -87,7 +84,6 @@ NamedValue DebugLayout::s_fields[] = {
     WEFT_FIELD("worker.pending.counter", Worker, finished.counter),
     WEFT_FIELD("worker.pending.units", Worker, finished.tasks),
 
-    // ---- a fiber ----
     {"fiber.size", sizeof(Fiber)},
     WEFT_FIELD("fiber.index", Fiber, index),
     WEFT_FIELD("fiber.pinnedTo", Fiber, pinnedTo),
@@ -117,7 +113,6 @@ NamedValue DebugLayout::s_fields[] = {
     WEFT_FIELD("frame.counter", InlineFrame, counter),
     WEFT_FIELD("frame.outer", InlineFrame, outer),
 
-    // ---- work ----
     {"deque.size", sizeof(Deque)},
     WEFT_FIELD("deque.top", Deque, m_top),
     WEFT_FIELD("deque.bottom", Deque, m_bottom),
@@ -155,7 +150,6 @@ NamedValue DebugLayout::s_fields[] = {
     WEFT_FIELD("deferred.counter", Deferred, counter),
     WEFT_FIELD("deferred.name", Deferred, name),
 
-    // ---- counters and waits ----
     {"counter.one", kZero.WithCount(1).bits},
     {"counter.headOne", kZero.WithHead(1).bits},
     {"counter.headMask", CounterWord::kMaxRecords},
@@ -177,7 +171,6 @@ NamedValue DebugLayout::s_fields[] = {
     WEFT_FIELD("anyWait.counters", AnyWait, counters),
     WEFT_FIELD("anyWait.count", AnyWait, count),
 
-    // ---- containers ----
     {"bits.wordSize", sizeof(AtomicBitSet::Word)},
     // a pool: segments of 64, 64, 128, 256 and so on items; null: not there (any of them)
     WEFT_FIELD("pool.segments", Threads, m_segments),
@@ -190,8 +183,6 @@ NamedValue DebugLayout::s_fields[] = {
 #if defined(__GNUC__)
 #pragma GCC diagnostic pop
 #endif
-
-const void *DebugRootOfProcess() noexcept { return &weft_debug_root; }
 
 }  // namespace weft::internal
 
@@ -216,7 +207,7 @@ weft::internal::DebugRoot weft_debug_root = {
     &weft::internal::g_contextLayout,
     weft::internal::g_savedRegisters,
     weft::internal::kSavedRegisterCount,
-    weft::internal::DebugLayout::kSchedulersCount,
+    weft::internal::CounterWord::kMaxTag,
     weft::internal::DebugLayout::kSchedulers,
 };
 

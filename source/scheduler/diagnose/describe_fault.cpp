@@ -16,9 +16,10 @@ namespace {
 // Appends text to a buffer. Uses only what a signal handler may call.
 class Line {
 public:
-    Line(char *out, size_t bytes) noexcept : m_out(out), m_room(bytes != 0 ? bytes - 1 : 0) {}
+    Line(char *out, size_t bytes) noexcept : m_out(out), m_room(bytes - 1) { *out = 0; }
     Line &operator<<(const char *text) noexcept {
         for (; *text != 0 && m_length < m_room; ++text) m_out[m_length++] = *text;
+        m_out[m_length] = 0;
         return *this;
     }
     Line &operator<<(size_t number) noexcept {
@@ -26,39 +27,43 @@ public:
         *std::to_chars(digits, digits + sizeof digits - 1, number).ptr = 0;
         return *this << digits;
     }
-    size_t End() noexcept {
-        m_out[m_length] = 0;
-        return m_length;
-    }
+    size_t Length() const noexcept { return m_length; }
 
 private:
     char *m_out;
     size_t m_room, m_length = 0;
 };
 
-// Returns the fiber of the pool on whose stack the address lies, or null. A guard page belongs to
-// the stack above it, because that stack grows down into it.
-const Fiber *FiberAt(const Scheduler &scheduler, const void *address, bool &isOverflow) noexcept {
+// If the address lies on the stack of a fiber of the pool, describes it and returns the fiber;
+// otherwise returns null. A guard page belongs to the stack above it, because that stack grows down
+// into it. relaxed: the name is only for the text.
+const Fiber *Describe(const Scheduler &scheduler, const void *address, Line &line,
+                      bool &isOverflow) noexcept {
     StackMemory::Place place{};
     if (!scheduler.stacks.Find(address, place) || place.index >= scheduler.fiberCount)
         return nullptr;
     isOverflow = place.isGuard;
-    return &scheduler.fibers[place.index];
+    const Fiber &fiber = scheduler.fibers[place.index];
+    const char *const task = fiber.name.load(kRelaxed);
+    line << (isOverflow ? "stack overflow" : "address on the stack") << " of fiber "
+         << size_t{fiber.index} << " (" << scheduler.options.stackBytes / 1024 << " KiB), task '"
+         << (task != nullptr ? task : "unnamed") << "'";
+    return &fiber;
 }
 
 // The signal handler calls this. Reports the fault if the address lies in a guard page.
 void OnFault(const void *address) {
-    SchedulerTag::Find([=](void *live) {
+    char what[256];
+    Line line(what, sizeof what);
+    SchedulerTag::Find([&](void *live) {
         const Scheduler &scheduler = *static_cast<Scheduler *>(live);
         bool isOverflow = false;
-        const Fiber *const fiber = FiberAt(scheduler, address, isOverflow);
-        if (fiber == nullptr || !isOverflow) return false;
-        char what[256];
-        DescribeFault(address, what, sizeof what);
-        ReportFault(scheduler.options, what,
-                    "Raise SchedulerOptions::stackBytes, or keep large arrays off the stack.",
-                    fiber->name.load(kRelaxed));  // relaxed, here and below: only for the text
-        return true;
+        const Fiber *const fiber = Describe(scheduler, address, line, isOverflow);
+        if (isOverflow)
+            ReportFault(scheduler.options, what,
+                        "Raise SchedulerOptions::stackBytes, or keep large arrays off the stack.",
+                        fiber->name.load(kRelaxed));
+        return fiber != nullptr;
     });
 }
 
@@ -90,18 +95,11 @@ size_t DescribeFault(const void *address, char *out, size_t bytes) noexcept {
     using namespace internal;
     if (out == nullptr || bytes == 0) return 0;
     Line line(out, bytes);
+    bool isOverflow = false;
     SchedulerTag::Find([&](void *live) {
-        const Scheduler &scheduler = *static_cast<Scheduler *>(live);
-        bool isOverflow = false;
-        const Fiber *const fiber = FiberAt(scheduler, address, isOverflow);
-        if (fiber == nullptr) return false;
-        const char *const task = fiber->name.load(kRelaxed);
-        line << (isOverflow ? "stack overflow" : "address on the stack") << " of fiber "
-             << size_t{fiber->index} << " (" << scheduler.options.stackBytes / 1024
-             << " KiB), task '" << (task != nullptr ? task : "unnamed") << "'";
-        return true;
+        return Describe(*static_cast<Scheduler *>(live), address, line, isOverflow) != nullptr;
     });
-    return line.End();
+    return line.Length();
 }
 
 }  // namespace weft

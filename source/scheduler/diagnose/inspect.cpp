@@ -25,14 +25,6 @@ void Add(WorkerStatistics &sum, const Worker &worker) noexcept {
     sum.wakes += worker.figures.wakes.load(kRelaxed);
 }
 
-void CountFibers(const Scheduler &scheduler, Statistics &statistics) noexcept {
-    statistics.fibers = statistics.fibersInUse = scheduler.fiberCount;
-    for (uint32_t i = 0; i < scheduler.fiberCount; ++i) {
-        if (IsFree(scheduler, i) && statistics.fibersInUse != 0) --statistics.fibersInUse;
-        statistics.fibersTouched += scheduler.fibers[i].isPrepared.load(kRelaxed) ? 1 : 0;
-    }
-}
-
 void AddStackUse(const StackUse &use, void *statistics) noexcept {
     size_t &most = static_cast<Statistics *>(statistics)->stackUsed;
     most = std::max(most, use.bytes);
@@ -50,7 +42,11 @@ Statistics GetStatistics(TaskScheduler &taskScheduler) noexcept {
     statistics.pendingTasks = PendingTasks(*scheduler);
     statistics.workers = scheduler->workerCount;
     statistics.attachedThreads = scheduler->attached.Value();
-    CountFibers(*scheduler, statistics);
+    statistics.fibers = scheduler->fiberCount;
+    for (uint32_t i = 0; i < scheduler->fiberCount; ++i) {
+        statistics.fibersInUse += IsFree(*scheduler, i) ? 0 : 1;
+        statistics.fibersTouched += scheduler->fibers[i].isPrepared.load(kRelaxed) ? 1 : 0;
+    }
     if (const StackMeter *const meter = scheduler->options.stackMeter)
         meter->ForEach(AddStackUse, &statistics);
     return statistics;
@@ -86,7 +82,7 @@ uint32_t DescribeWaiters(TaskScheduler &taskScheduler,
         ReportMistake(scheduler->options, ReportCode::OutOfMemory, "Try again later.",
                       "DescribeWaiters: there is no memory to describe the waiting tasks");
     }
-    for (uint32_t i = 0; i < graph.Count(); ++i) tell(graph.At(i), user);
+    for (const WaiterInfo &waiter : graph) tell(waiter, user);
     return graph.Count();
 }
 

@@ -1,13 +1,13 @@
 // The end of a run that takes long: EndDelayed, and what StopFor withdraws.
 //
-// A timer is due when the end has been wanted for long enough (run/ending.h). If StopFor has been
+// A timer is due when the end has been wanted for long enough (run/ending.cpp). If StopFor has been
 // called, the worker that takes the timer withdraws the tasks that wait for a time or a counter,
 // and reports them. Otherwise it reports what the end waits for: at once if external threads delay
 // it; else as soon as all workers are idle, because a task that runs may be all that is left.
 //
 // From then on such tasks are refused (MayDefer). A submission that has passed this check may come
 // after the withdrawal. So the timer is set again and again until the run has ended.
-#include "scheduler/diagnose/wait_text.h"
+#include "scheduler/diagnose/wait_graph.h"
 #include "scheduler/diagnose/watch.h"
 #include "scheduler/state/entry_gate.h"
 #include "scheduler/state/group_of_tasks.h"
@@ -21,7 +21,7 @@ namespace weft::internal {
 namespace {
 
 constexpr uint64_t kWithdrawsAgain = 100'000'000;  // ns
-constexpr size_t kTextBytes = 4096, kWithdrawnBytes = 1024;
+constexpr uint32_t kRoom = 12;                     // for both lists of a report, in waiters
 
 // A list in a report. The first items are told, the others are only counted.
 struct ItemList {
@@ -32,11 +32,16 @@ struct ItemList {
     uint64_t tasks = 0;
     uint32_t items = 0;
 
-    // Counts the next item: tasks of one name. Returns true if it is told.
-    bool Add(const char *kind, uint32_t count, const char *name) noexcept {
+    // Counts the next item. Returns true if it is told.
+    bool Next(uint32_t count = 1) noexcept {
         tasks += count;
         if (++items > kMost) return false;
         text.Add("%s", items == 1 ? heading : ", ");
+        return true;
+    }
+    // The same for tasks of one name.
+    bool Add(const char *kind, uint32_t count, const char *name) noexcept {
+        if (!Next(count)) return false;
         if (count > 1) text.Add("%u times ", count);
         name != nullptr ? text.Add("%s '%.40s'", kind, name) : text.Add("%s without a name", kind);
         return true;
@@ -77,7 +82,7 @@ struct ItemList {
             text.Add(" (waits for counter %p)", static_cast<const void *>(waiter.counter));
     }
     // Ends the list. `all`: how many tasks there are; of the others nothing is known.
-    void End(uint64_t all) noexcept {
+    void End(uint64_t all = 0) noexcept {
         if (items > kMost) text.Add(" and %u more", items - kMost);
         if (all <= tasks) return;
         text.Add("%s%llu other %s", items == 0 ? heading : ", ",
@@ -87,14 +92,12 @@ struct ItemList {
 
 // Adds the external threads that are in a call, and the number of attached threads.
 void AddGuests(ReportText &text, const Scheduler &scheduler, const WaitGraph &graph) noexcept {
-    uint32_t waiting = 0;
-    for (uint32_t i = 0; i < graph.Count(); ++i) {
-        const WaiterInfo &waiter = graph.At(i);
-        if (!waiter.isExternal || waiting++ >= ItemList::kMost) continue;
-        text.Add(waiting == 1 ? "; external threads wait for counter %p" : ", counter %p",
-                 static_cast<const void *>(waiter.counter));
+    ItemList waiting{text, "; external threads wait for "};
+    for (const WaiterInfo &waiter : graph) {
+        if (waiter.isExternal && waiting.Next())
+            text.Add("counter %p", static_cast<const void *>(waiter.counter));
     }
-    if (waiting > ItemList::kMost) text.Add(" and %u more", waiting - ItemList::kMost);
+    waiting.End();
     // without workers Stop itself is attached
     const uint32_t attached = scheduler.attached.Value(),
                    others = attached - (scheduler.workerCount == 0 && attached != 0 ? 1 : 0);
@@ -110,8 +113,7 @@ void AddAwaited(ReportText &text, Scheduler &scheduler, Worker *worker,
     ForDeferred(scheduler, worker, [&](Deferred &deferred, const DeferredHandle &) {
         items.AddDeferred(deferred, scheduler.timers.DeadlineOf(deferred.timer));
     });
-    for (uint32_t i = 0; i < graph.Count(); ++i) {
-        const WaiterInfo &waiter = graph.At(i);
+    for (const WaiterInfo &waiter : graph) {
         if (!waiter.isExternal && waiter.fiber < scheduler.fiberCount)
             items.AddWaiter(waiter, scheduler.fibers[waiter.fiber].wait);
     }
@@ -129,7 +131,7 @@ void AddAwaited(ReportText &text, Scheduler &scheduler, Worker *worker,
 void ReportLateEnd(Scheduler &scheduler, Worker *worker, const char *withdrawn,
                    uint64_t count) noexcept {
     if (WasReported(scheduler, ReportCode::EndDelayed)) return;
-    ReportText text(scheduler.memory, kTextBytes);
+    ReportText text(scheduler.memory, kRoom);
     const uint64_t after = (env::Now() - scheduler.lateEnd.wantedAt) / 1'000'000;
     text.Add("the run should end, and has not ended after %llu ms%s",
              static_cast<unsigned long long>(after), withdrawn != nullptr ? withdrawn : "");
@@ -144,7 +146,7 @@ void ReportLateEnd(Scheduler &scheduler, Worker *worker, const char *withdrawn,
 // Returns true if it has reported.
 bool WithdrawAll(Scheduler &scheduler, Worker *worker) noexcept {
     scheduler.lateEnd.withdraws.store(true, kRelaxed);  // late readers: see the top of this file
-    ReportText text(scheduler.memory, kWithdrawnBytes);
+    ReportText text(scheduler.memory);
     ItemList items{text, "; StopFor has withdrawn "};
     ForDeferred(scheduler, worker, [&](Deferred &deferred, const DeferredHandle &handle) {
         const uint64_t deadline = scheduler.timers.DeadlineOf(deferred.timer);
@@ -156,7 +158,7 @@ bool WithdrawAll(Scheduler &scheduler, Worker *worker) noexcept {
         items.AddDeferred(deferred, deadline);
     });
     if (items.tasks == 0) return false;
-    items.End(0);
+    items.End();
     scheduler.lateEnd.hasWithdrawn = true;
     ReportLateEnd(scheduler, worker, text.Get(), items.tasks);
     return true;

@@ -28,7 +28,12 @@
 //
 // Deadlines. A task that waits for a deadline will continue by itself, and may then end all other
 // waits. So while there is one, only a cycle of waits is reported, which no task of it can leave.
-#include "scheduler/diagnose/wait_text.h"
+//
+// The watchdog. If a task never ends, or blocks its thread for long, its worker does not become
+// idle, and nobody looks for a stall. So a thread looks, four times in watchdogMilliseconds. It
+// reports, once a run, if for that time no task has finished, tasks are pending, and at each look
+// some worker or attached thread was not idle.
+#include "scheduler/diagnose/wait_graph.h"
 #include "scheduler/diagnose/watch.h"
 #include "scheduler/state/entry_gate.h"
 #include "scheduler/state/reporting.h"
@@ -36,6 +41,7 @@
 #include "scheduler/wait/deferred.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace weft::internal {
 
@@ -48,6 +54,11 @@ bool IsIdle(const Scheduler &scheduler, const Worker &worker) noexcept {
     if (kind != Rest::kNone) return true;
     const ThreadWaiter *const waiter = worker.rest.blockedOn.load(kSeqCst);
     return waiter != nullptr && !waiter->isTold.load(kRelaxed);
+}
+
+template <class Condition>
+bool AllOf(const Scheduler &scheduler, Condition condition) noexcept {
+    return std::all_of(scheduler.workers, scheduler.workers + scheduler.Slots(), condition);
 }
 
 template <class Number>
@@ -66,6 +77,14 @@ uint64_t Progress(const Scheduler &scheduler) noexcept {
            });
 }
 
+// relaxed: if a finished task is seen late, the time without one seems longer by that delay. That
+// is far shorter than the watchdog's milliseconds.
+uint64_t CountFinished(const Scheduler &scheduler) noexcept {
+    return Sum(scheduler, [](const Worker &worker) {
+        return worker.ended.load(kRelaxed) + worker.figures.inlineRuns.load(kRelaxed);
+    });
+}
+
 uint64_t Refused(const Scheduler &scheduler) noexcept {
     return Sum(scheduler, [](const Worker &worker) { return worker.rest.refused.load(kRelaxed); });
 }
@@ -78,10 +97,8 @@ bool AnyFree(const Scheduler &scheduler) noexcept {
 
 // Returns true if each fiber of the pool belongs to a task that waits, and none may continue.
 bool AllWait(const Scheduler &scheduler) noexcept {
-    bool all = true;
-    for (uint32_t i = 0; i < scheduler.fiberCount && all; ++i)
-        all = scheduler.fibers[i].wait.counter.load(kRelaxed) != nullptr;
-    return all;
+    return std::all_of(scheduler.fibers, scheduler.fibers + scheduler.fiberCount,
+                       [](const Fiber &fiber) { return fiber.wait.counter.load(kRelaxed); });
 }
 
 // Returns true if something waits for a deadline that comes, apart from the end of the run.
@@ -101,7 +118,7 @@ void ReportWaiters(Scheduler &scheduler, bool isQueued, bool anyDeadline) noexce
     if (graph.IsComplete() && (count == 0 || (anyDeadline && !graph.HasCycle())) &&
         (deferred == 0 || anyDeadline) && !isLeft)
         return;
-    ReportText text(scheduler.memory, graph);
+    ReportText text(scheduler.memory, graph.Count());
     text.Add("all workers sleep and %u %s%s", count, count == 1 ? "fiber waits" : "fibers wait",
              count != 0 ? ": " : "");
     AddWaiters(text, scheduler, graph);
@@ -125,11 +142,11 @@ void ReportPoolEmpty(Scheduler &scheduler) noexcept {
 // Returns true if each worker that polls has ended a look that began in this round, and has found
 // nothing. acquire: see Rest::Answer.
 bool HaveAnswered(const Scheduler &scheduler, uint32_t round) noexcept {
-    return Sum(scheduler, [&](const Worker &worker) {
-               return worker.rest.kind.load(kSeqCst) == Rest::kLooks
-                          ? worker.rest.answered.load(kAcquire) != round
-                          : !IsIdle(scheduler, worker);
-           }) == 0;
+    return AllOf(scheduler, [&](const Worker &worker) {
+        return worker.rest.kind.load(kSeqCst) == Rest::kLooks
+                   ? worker.rest.answered.load(kAcquire) == round
+                   : IsIdle(scheduler, worker);
+    });
 }
 
 // Returns true after enough rounds. What was seen before them then holds after them, too. A worker
@@ -164,33 +181,64 @@ bool Judge(Scheduler &scheduler, const StallWatch::Seen &seen) noexcept {
     return isEmpty;
 }
 
+void ReportNoProgress(Scheduler &scheduler) noexcept {
+    const WaitGraph graph(scheduler, false);
+    ReportText text(scheduler.memory, graph.Count());
+    text.Add("no task has ended for %u ms, and %llu are pending",
+             scheduler.options.watchdogMilliseconds,
+             static_cast<unsigned long long>(PendingTasks(scheduler)));
+    AddRunning(text, scheduler);
+    if (CountBlocked(graph) != 0) text.Add("; waiting: ");
+    AddWaiters(text, scheduler, graph);
+    ReportTextOnce(scheduler, ReportCode::NoProgress,
+                   "Divide the task that runs, let calls that block run on BlockingCalls "
+                   "(weft/blocking/blocking_calls.h), or raise "
+                   "SchedulerOptions::watchdogMilliseconds.",
+                   text.Get());
+}
+
+void WatchdogThread(void *arg) {
+    Scheduler &scheduler = *static_cast<Scheduler *>(arg);
+    Watchdog &watchdog = scheduler.watchdog;
+    if (scheduler.options.threadName != nullptr) env::NameThread("weft watchdog", 0);
+    const uint64_t lasts = uint64_t{scheduler.options.watchdogMilliseconds} * 1'000'000;
+    uint64_t finished = CountFinished(scheduler);
+    uint64_t since = env::Now();
+    for (;;) {
+        // The unpark comes after `ends`. acquire is in the Parker.
+        if (watchdog.parker.ParkUntil(env::Now() + lasts / 4) && watchdog.ends.load(kRelaxed))
+            return;
+        const uint64_t now = env::Now();
+        const uint64_t seen = CountFinished(scheduler);
+        if (seen != finished || PendingTasks(scheduler) == 0 || AllIdle(scheduler)) {
+            finished = seen;
+            since = now;
+        } else if (now - since >= lasts) {
+            return ReportNoProgress(scheduler);
+        }
+    }
+}
+
 }  // namespace
 
 bool AllIdle(const Scheduler &scheduler) noexcept {
-    bool all = true;
-    for (uint32_t i = 0; i < scheduler.Slots() && all; ++i)
-        all = IsIdle(scheduler, scheduler.workers[i]);
-    return all;
+    return AllOf(scheduler, [&](const Worker &worker) { return IsIdle(scheduler, worker); });
 }
 
 bool IsFree(const Scheduler &scheduler, uint32_t fiber) noexcept {
-    bool isFree = scheduler.free.Has(fiber);
-    for (uint32_t i = 0; i < scheduler.Slots() && !isFree; ++i)
-        isFree = scheduler.workers[i].spareFiber.load(kRelaxed) == fiber;
-    return isFree;
+    return scheduler.free.Has(fiber) || !AllOf(scheduler, [&](const Worker &worker) {
+               return worker.spareFiber.load(kRelaxed) != fiber;
+           });
 }
 
 bool AnyQueued(const Scheduler &scheduler, bool ofAbsent) noexcept {
-    bool any = !scheduler.injector.IsEmpty() || scheduler.AnyBehind();
-    const uint32_t slots = scheduler.Slots();
-    for (uint32_t i = 0; i < slots && !any; ++i) {
-        const Worker &worker = scheduler.workers[i];
-        any =
-            (ofAbsent || worker.rest.kind.load(kRelaxed) != Rest::kAway) && !worker.inbox.IsEmpty();
-        for (const auto &queue : worker.queue)
-            any = any || (queue.IsAcquired() && queue.Size() != 0);
-    }
-    return any;
+    const auto hasNone = [&](const Worker &worker) {
+        if ((ofAbsent || worker.rest.kind.load(kRelaxed) != Rest::kAway) && !worker.inbox.IsEmpty())
+            return false;
+        return std::none_of(std::begin(worker.queue), std::end(worker.queue),
+                            [](auto &queue) { return queue.IsAcquired() && queue.Size() != 0; });
+    };
+    return !scheduler.injector.IsEmpty() || scheduler.AnyBehind() || !AllOf(scheduler, hasNone);
 }
 
 void LetOneLook(Scheduler &scheduler) noexcept {
@@ -233,6 +281,28 @@ uint64_t WatchForStall(Scheduler &scheduler) noexcept {
     const SpinLock::Held held(watch.lock);
     watch.isJudged = false;
     return env::Now() + 1'000'000;
+}
+
+bool StartWatchdog(Scheduler &scheduler) noexcept {
+    if (scheduler.options.watchdogMilliseconds == 0) return true;
+    Watchdog &watchdog = scheduler.watchdog;
+    watchdog.isRunning =
+        watchdog.thread.Start(WatchdogThread, &scheduler, scheduler.options.threadStackBytes);
+    if (!watchdog.isRunning)
+        ReportMistake(scheduler.options, ReportCode::BadOption,
+                      "Lower these options, or raise the limits of the process.",
+                      "the scheduler cannot start: the system refuses the thread of the watchdog "
+                      "(SchedulerOptions::watchdogMilliseconds, threadStackBytes)");
+    return watchdog.isRunning;
+}
+
+void EndWatchdog(Scheduler &scheduler) noexcept {
+    Watchdog &watchdog = scheduler.watchdog;
+    if (!watchdog.isRunning) return;
+    watchdog.ends.store(true, kRelaxed);  // published by Unpark
+    watchdog.parker.Unpark();
+    watchdog.thread.Join();
+    watchdog.isRunning = false;
 }
 
 }  // namespace weft::internal

@@ -1,7 +1,6 @@
 // Implements state/trace.h.
 #include "scheduler/state/trace.h"
 
-#include "core/recorder_access.h"
 #include "core/trace_records.h"
 #include "platform/memory_hook.h"
 #include "platform/race_finder.h"
@@ -14,17 +13,10 @@ namespace weft::internal {
 
 /// What tracing needs in a run.
 struct Tracing {
-    /// A TaskEnd that is not recorded yet.
-    struct KeptEnd {
-        const char *name;
-        TaskFunction function;
-        uint64_t id;
-        uint32_t stolenFrom, fiber;
-    };
     struct alignas(kLineBytes) OfWorker {
         uint64_t nextId = 0, endOfIds = 0;  // numbers for the tasks that it submits
         uint64_t endedAt = 0;               // not 0: the time of a TaskEnd that is kept
-        KeptEnd keptEnd{};
+        TraceRecord keptEnd{};              // its record, if there is a recorder and no hook
         env::OffCpuWatch offCpu;
     };
     struct OfFiber {
@@ -32,9 +24,7 @@ struct Tracing {
         StackSample *sample = nullptr;
     };
 
-    TraceHooks hooks;
     TraceRings *recording = nullptr;
-    StackMeter *meter = nullptr;
     OfWorker *workers = nullptr;
     OfFiber *fibers = nullptr;
     env::Atomic<uint64_t> ids{1};  // the next number of a task
@@ -75,9 +65,6 @@ TraceRings *BeginRecording(const Scheduler &scheduler) noexcept {
 Tracing::OfWorker &StateOf(const Worker &worker) noexcept {
     return worker.scheduler->tracing->workers[worker.index];
 }
-Tracing::OfFiber &StateOf(const Tracing &tracing, const Fiber &fiber) noexcept {
-    return tracing.fibers[fiber.index];
-}
 
 // Returns the number that events use for this fiber: kAnyWorker for a stack without tasks.
 uint32_t NumberOf(const Worker &worker, const Fiber &fiber) noexcept {
@@ -102,9 +89,9 @@ void Record(TraceRings &rings, const TraceEvent &event) noexcept {
     Put(rings.External(), event);
 }
 
-void PutTask(const Scheduler &scheduler, const Worker &worker, const TraceRecord &record) noexcept {
+void PutTask(const Worker &worker, const TraceRecord &record) noexcept {
     const race::Unwatched unwatched;
-    scheduler.tracing->recording->rings[worker.index].Put(record);
+    worker.scheduler->tracing->recording->rings[worker.index].Put(record);
 }
 
 void CallIn(Worker &worker, const TraceHooks &hooks, const TraceEvent &event) noexcept {
@@ -117,13 +104,12 @@ void CallIn(Worker &worker, const TraceHooks &hooks, const TraceEvent &event) no
 }
 
 void Tell(Scheduler &scheduler, Worker *worker, TraceKind kind, TraceEvent &event) noexcept {
-    const Tracing &tracing = *scheduler.tracing;
-    const TraceHooks &hooks = tracing.hooks;
+    const TraceHooks &hooks = scheduler.options.trace;
     event.kind = kind;
     event.worker = worker != nullptr ? worker->index : kAnyWorker;
     event.fiber = worker != nullptr ? NumberOf(*worker, *worker->current) : env::ThreadNumber();
     if (worker != nullptr) TellKeptEnd(*worker);
-    if (tracing.recording != nullptr) Record(*tracing.recording, event);
+    if (scheduler.tracing->recording != nullptr) Record(*scheduler.tracing->recording, event);
     if (hooks.event == nullptr || (hooks.kinds & TraceHooks::Bit(kind)) == 0) return;
     if (worker != nullptr) return CallIn(*worker, hooks, event);
     const MemoryHookCall guard;  // the thread may be inside the gate: it must not wait
@@ -143,6 +129,28 @@ WEFT_NOINLINE void TellOffCpu(Worker &worker, uint64_t ticks) noexcept {
     Tell(*worker.scheduler, &worker, TraceKind::OffCpu, event);
 }
 
+// Returns the number with this lower half. It is exact while fewer than 2^32 tasks were
+// submitted after the task. relaxed: the task was published after its number was taken, so the next
+// one is higher.
+uint64_t FullId(const Tracing &tracing, uint32_t id) noexcept {
+    const uint64_t next = tracing.ids.load(kRelaxed);
+    return next - static_cast<uint32_t>(next - id);
+}
+
+// Returns the first of `count` new numbers. A worker takes many numbers at once, because all
+// workers write to Tracing::ids. relaxed: a number says nothing about other data.
+uint64_t NewIds(Tracing &tracing, const Worker *worker, uint32_t count) noexcept {
+    constexpr uint32_t kAtOnce = 1024;
+    if (worker == nullptr || count > kAtOnce) return tracing.ids.fetch_add(count, kRelaxed);
+    Tracing::OfWorker &state = StateOf(*worker);
+    if (state.endOfIds - state.nextId < count) {
+        state.nextId = tracing.ids.fetch_add(kAtOnce, kRelaxed);
+        state.endOfIds = state.nextId + kAtOnce;
+    }
+    state.nextId += count;
+    return state.nextId - count;
+}
+
 }  // namespace
 
 bool BeginTracing(Scheduler &scheduler) noexcept {
@@ -152,12 +160,11 @@ bool BeginTracing(Scheduler &scheduler) noexcept {
         return true;
     Tracing *const tracing = scheduler.tracing = scheduler.memory.NewArray<Tracing>(1);
     if (tracing == nullptr) return false;
-    tracing->hooks = options.trace;
     tracing->recording = recording;
-    tracing->meter = options.stackMeter;
     tracing->workers = scheduler.memory.NewArray<Tracing::OfWorker>(scheduler.slotCount);
     tracing->fibers = scheduler.memory.NewArray<Tracing::OfFiber>(scheduler.AllFibers());
-    if (tracing->meter != nullptr) StackMeterAccess::Begin(*tracing->meter, options.stackBytes);
+    if (options.stackMeter != nullptr)
+        StackMeterAccess::Begin(*options.stackMeter, options.stackBytes);
     for (uint32_t i = 0; i < scheduler.slotCount; ++i) scheduler.workers[i].submitBits |= kWatched;
     return tracing->workers != nullptr && tracing->fibers != nullptr;
 }
@@ -209,40 +216,9 @@ void EmitSwitch(Worker &worker, const Fiber &to) noexcept {
 void TellKeptEnd(Worker &worker) noexcept {
     Tracing::OfWorker &state = StateOf(worker);
     if (WEFT_LIKELY(state.endedAt == 0)) return;
-    const uint64_t ticks = std::exchange(state.endedAt, 0);
-    const Tracing &tracing = *worker.scheduler->tracing;
-    if (tracing.hooks.event != nullptr || tracing.recording == nullptr) return;
-    const Tracing::KeptEnd &end = state.keptEnd;
-    PutTask(*worker.scheduler, worker,
-            TaskRecord(static_cast<uint32_t>(TraceKind::TaskEnd), ticks, end.fiber, end.stolenFrom,
-                       end.id, end.name, end.function));
+    state.endedAt = 0;
+    if (worker.scheduler->options.trace.event == nullptr) PutTask(worker, state.keptEnd);
 }
-
-namespace {
-
-// Returns the number with this lower half. It is exact while fewer than 2^32 tasks were
-// submitted after the task. relaxed: the task was published after its number was taken, so the next
-// one is higher.
-uint64_t FullId(const Tracing &tracing, uint32_t id) noexcept {
-    const uint64_t next = tracing.ids.load(kRelaxed);
-    return next - static_cast<uint32_t>(next - id);
-}
-
-// Returns the first of `count` new numbers. A worker takes many numbers at once, because all
-// workers write to Tracing::ids. relaxed: a number says nothing about other data.
-uint64_t NewIds(Tracing &tracing, const Worker *worker, uint32_t count) noexcept {
-    constexpr uint32_t kAtOnce = 1024;
-    if (worker == nullptr || count > kAtOnce) return tracing.ids.fetch_add(count, kRelaxed);
-    Tracing::OfWorker &state = StateOf(*worker);
-    if (state.endOfIds - state.nextId < count) {
-        state.nextId = tracing.ids.fetch_add(kAtOnce, kRelaxed);
-        state.endOfIds = state.nextId + kAtOnce;
-    }
-    state.nextId += count;
-    return state.nextId - count;
-}
-
-}  // namespace
 
 // The argument of Run's main task is the scheduler. That task has the number 0, and no Submit.
 TaskNumbers TraceSubmit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
@@ -287,55 +263,49 @@ void NoteVictim(const Entry &entry, uint32_t victim) noexcept {
 }
 
 uint64_t TaskOn(const Scheduler &scheduler, const Fiber &fiber) noexcept {
-    return IsTraced(scheduler) ? StateOf(*scheduler.tracing, fiber).id : 0;
+    return IsTraced(scheduler) ? scheduler.tracing->fibers[fiber.index].id : 0;
 }
 
-TraceEvent TracedTask::EventAt(uint64_t ticks) const noexcept {
+void TracedTask::Tell(TraceKind kind, uint64_t ticks, uint32_t other, uint32_t count) noexcept {
     TraceEvent event{};
-    event.other = kAnyWorker;
+    event.other = other;
+    event.count = count;
     event.ticks = ticks;
     event.taskId = m_id;
     event.task = m_of.name;
     event.function = m_task.function;
     event.arg = m_task.arg;
     event.counter = m_of.counter;
-    return event;
+    EmitEvent(*m_self.worker->scheduler, m_self.worker, kind, event);
+}
+
+TraceRecord TracedTask::RecordAt(uint64_t ticks, uint32_t kind) const noexcept {
+    return TaskRecord(kind, ticks, m_self.index, m_stolenFrom, m_id, m_of.name, m_task.function);
 }
 
 // If there is a recorder and no hook, and the previous task has just ended on this fiber, one
 // record says that it has ended and that this task begins.
 void TracedTask::Begin(uint64_t ticks) noexcept {
-    Worker &worker = *m_self.worker;
-    const Tracing &tracing = *worker.scheduler->tracing;
-    Tracing::OfWorker &state = StateOf(worker);
-    if (tracing.hooks.event != nullptr) {
-        TraceEvent event = EventAt(ticks);
-        event.other = m_stolenFrom;
-        EmitEvent(*worker.scheduler, &worker, TraceKind::TaskBegin, event);
-        state.endedAt = 0;
-    } else if (tracing.recording != nullptr) {
-        const bool follows = std::exchange(state.endedAt, 0) != 0;
-        const uint32_t kind =
-            follows ? TraceRecords::kTaskNext : static_cast<uint32_t>(TraceKind::TaskBegin);
-        PutTask(
-            *worker.scheduler, worker,
-            TaskRecord(kind, ticks, m_self.index, m_stolenFrom, m_id, m_of.name, m_task.function));
+    const Worker &worker = *m_self.worker;
+    if (worker.scheduler->options.trace.event != nullptr) {
+        Tell(TraceKind::TaskBegin, ticks, m_stolenFrom);
+    } else if (worker.scheduler->tracing->recording != nullptr) {
+        const bool follows = std::exchange(StateOf(worker).endedAt, 0) != 0;
+        PutTask(worker, RecordAt(ticks, follows ? TraceRecords::kTaskNext
+                                                : static_cast<uint32_t>(TraceKind::TaskBegin)));
     }
 }
 
 void TracedTask::End(uint64_t ticks) noexcept {
     Worker &worker = *m_self.worker;
-    const Tracing &tracing = *worker.scheduler->tracing;
     Tracing::OfWorker &state = StateOf(worker);
-    if (tracing.hooks.event != nullptr) {
-        TraceEvent event = EventAt(ticks);
-        event.other = m_stolenFrom;
-        EmitEvent(*worker.scheduler, &worker, TraceKind::TaskEnd, event);
+    if (worker.scheduler->options.trace.event != nullptr) {
+        Tell(TraceKind::TaskEnd, ticks, m_stolenFrom);
         state.endedAt = m_isInChunk ? ticks : 0;
-    } else if (tracing.recording != nullptr) {
+    } else if (worker.scheduler->tracing->recording != nullptr) {
         TellKeptEnd(worker);
         state.endedAt = ticks;
-        state.keptEnd = {m_of.name, m_task.function, m_id, m_stolenFrom, m_self.index};
+        state.keptEnd = RecordAt(ticks, static_cast<uint32_t>(TraceKind::TaskEnd));
         if (!m_isInChunk) TellKeptEnd(worker);
     }
 }
@@ -345,28 +315,25 @@ TracedTask::TracedTask(Fiber &self, const Task &task, const TasksOf &of, uint32_
     : m_self(self), m_task(task), m_of(of), m_stolenFrom(stolenFrom), m_isInChunk(isInChunk) {
     const Tracing &tracing = *self.worker->scheduler->tracing;
     const Tracing::OfWorker &state = StateOf(*self.worker);
-    Tracing::OfFiber &ofFiber = StateOf(tracing, self);
+    Tracing::OfFiber &ofFiber = tracing.fibers[self.index];
     m_id = number != 0 ? FullId(tracing, number) : 0;
     m_outerId = std::exchange(ofFiber.id, m_id);
     if (WEFT_UNLIKELY(state.offCpu.MayHaveLost())) TellOffCpu(*self.worker, env::Ticks());
     Begin(state.endedAt != 0 ? state.endedAt : env::Ticks());
-    if (WEFT_UNLIKELY(tracing.meter != nullptr))
-        m_sample.Begin(*tracing.meter, self.Bottom(), ofFiber.sample, of.name, task.function);
+    if (StackMeter *const meter = self.worker->scheduler->options.stackMeter)
+        m_sample.Begin(*meter, self.Bottom(), ofFiber.sample, of.name, task.function);
 }
 
 TracedTask::~TracedTask() {
     Worker &worker = *m_self.worker;
-    const Tracing &tracing = *worker.scheduler->tracing;
-    Tracing::OfFiber &ofFiber = StateOf(tracing, m_self);
+    Tracing::OfFiber &ofFiber = worker.scheduler->tracing->fibers[m_self.index];
     if (WEFT_UNLIKELY(StateOf(worker).offCpu.MayHaveLost())) TellOffCpu(worker, env::Ticks());
     const uint64_t ticks = env::Ticks();
-    const size_t bytes =
-        tracing.meter != nullptr ? m_sample.End(m_self.Bottom(), ofFiber.sample) : 0;
-    if (WEFT_UNLIKELY(bytes != 0)) {
-        TraceEvent event = EventAt(ticks);
-        event.count = static_cast<uint32_t>(bytes);
-        EmitEvent(*worker.scheduler, &worker, TraceKind::StackUse, event);
-    }
+    const size_t bytes = worker.scheduler->options.stackMeter != nullptr
+                             ? m_sample.End(m_self.Bottom(), ofFiber.sample)
+                             : 0;
+    if (WEFT_UNLIKELY(bytes != 0))
+        Tell(TraceKind::StackUse, ticks, kAnyWorker, static_cast<uint32_t>(bytes));
     End(ticks);
     ofFiber.id = m_outerId;
 }

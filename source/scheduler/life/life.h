@@ -31,22 +31,18 @@ void WorkerThread(void *worker);
 /// Runs the worker on the calling thread until the run ends, without names, places and hooks.
 void ThreadMain(Worker &worker) noexcept;
 
-/// The result of TakeWorker.
+/// The result of RunAbsentWorker.
 struct Taken {
-    Worker *worker = nullptr;  // null: it was not taken
+    Worker *worker = nullptr;  // null: it was not taken. The scheduler may be gone now
     uint32_t workers = 0;      // how many there are
     bool isRunning = false;    // the scheduler runs
     bool isEnding = false;     // Stop was called, and may run the worker itself
     bool isForked = false;     // this is a child process
 };
 
-/// Takes an absent worker for the calling thread, which must not be inside the gate. Takes none if
-/// the threads are not those of the host. Reports nothing.
-Taken TakeWorker(TaskScheduler &taskScheduler, uint32_t index) noexcept;
-
-/// Runs the worker that the calling thread of the host has taken, until the run ends. The scheduler
-/// may have been destroyed when this returns.
-void HostThread(Worker &worker) noexcept;
+/// Takes an absent worker for the calling thread, which must not be inside the gate, and runs it
+/// until the run ends. Takes none if the threads are not those of the host. Reports nothing.
+Taken RunAbsentWorker(TaskScheduler &taskScheduler, uint32_t index) noexcept;
 
 /// Runs all absent workers in turn on the calling thread, until the run ends.
 void RunAbsentWorkers(Scheduler &scheduler) noexcept;

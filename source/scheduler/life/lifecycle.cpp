@@ -1,5 +1,5 @@
 // Runs: their beginning and their end. The steps of the end:
-// 1. A worker that finds nothing pending closes the gate, sets `stopping` and wakes all (ending.h).
+// 1. A worker that finds nothing pending closes the gate, sets `stopping` and wakes all (EndRun).
 // 2. Each loop gives its fiber to the pool and switches to its thread's own stack, where ThreadLoop
 //    returns. At that time all pool fibers are suspended in their loops.
 // 3. When all threads are joined, the caller of Run sets `ending` and switches once to every fiber
@@ -10,17 +10,13 @@
 #include "platform/backoff.h"
 #include "platform/floating_point.h"
 #include "scheduler/diagnose/watch.h"
-#include "scheduler/policy/fair.h"
 #include "scheduler/policy/ordered.h"
 #include "scheduler/policy/places.h"
-#include "scheduler/run/ending.h"
-#include "scheduler/run/fiber_switch.h"
-#include "scheduler/run/idle_loop.h"
+#include "scheduler/run/run.h"
 #include "scheduler/state/check_options.h"
 #include "scheduler/state/entry_gate.h"
 #include "scheduler/state/group_of_tasks.h"
 #include "scheduler/state/groups.h"
-#include "scheduler/state/held_locks.h"
 #include "scheduler/state/reporting.h"
 #include "scheduler/state/trace.h"
 #include "scheduler/submit/deliver.h"
@@ -29,23 +25,11 @@
 #include "scheduler/wait/wait.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace weft::internal {
 
 namespace {
-
-Status ReportNoStacks(const SchedulerOptions &options, Status status, uint32_t count) noexcept {
-    const bool isOfMappings = status == Status::OutOfMappings;
-    ReportMistake(options, ReportCode::OutOfMemory,
-                  isOfMappings ? "Lower the number of stacks, or raise vm.max_map_count."
-                               : "Lower these options, or give the process more memory.",
-                  "the scheduler cannot start: %s %u stacks of %zu bytes "
-                  "(SchedulerOptions::fibers, stackBytes)",
-                  isOfMappings ? "the system refuses more memory mappings, for the guard pages of"
-                               : "there is no memory for",
-                  count, options.stackBytes);
-    return status;
-}
 
 Status ReportNoQueues(const SchedulerOptions &options) noexcept {
     ReportMistake(options, ReportCode::OutOfMemory,
@@ -68,38 +52,37 @@ Status AcquireStacks(Scheduler &scheduler) noexcept {
     Status status = scheduler.stacks.Acquire(scheduler.fiberCount, bytes, hooks);
     if (status == Status::Ok)
         status = scheduler.reserveStacks.Acquire(options.maxAttached, kReserveStack, hooks);
-    return status == Status::Ok ? status : ReportNoStacks(options, status, scheduler.fiberCount);
-}
-
-// Returns the first capacity of a deque. Each entry has a pending task that no other entry has.
-uint64_t FirstEntries(const Scheduler &scheduler) noexcept {
-    uint64_t entries = 256;
-    while (entries < scheduler.options.pendingTasks) entries *= 2;
-    return entries;
+    if (status == Status::Ok) return status;
+    const bool isOfMappings = status == Status::OutOfMappings;
+    ReportMistake(options, ReportCode::OutOfMemory,
+                  isOfMappings ? "Lower the number of stacks, or raise vm.max_map_count."
+                               : "Lower these options, or give the process more memory.",
+                  "the scheduler cannot start: %s %u stacks of %zu bytes "
+                  "(SchedulerOptions::fibers, stackBytes)",
+                  isOfMappings ? "the system refuses more memory mappings, for the guard pages of"
+                               : "there is no memory for",
+                  scheduler.fiberCount, options.stackBytes);
+    return status;
 }
 
 // Copies the masks of CPUs, because the host's need not live until the last thread has read its.
 bool CopyMasks(Scheduler &scheduler) noexcept {
     Affinity &affinity = scheduler.options.affinity;
-    const bool isExplicit = affinity.kind == Affinity::Kind::Explicit;
-    const size_t ofWorkers = isExplicit ? size_t{scheduler.workerCount} * affinity.maskWords : 0;
-    scheduler.maskWords = ofWorkers;
-    for (uint32_t i = 0; i < scheduler.options.groupCount; ++i) {
-        if (scheduler.groups[i].cpus != nullptr)
-            scheduler.maskWords += scheduler.groups[i].cpuWords;
-    }
+    const auto forEach = [&](auto use) {
+        if (affinity.kind == Affinity::Kind::Explicit)
+            use(affinity.masks, size_t{scheduler.workerCount} * affinity.maskWords);
+        for (uint32_t i = 0; i < scheduler.options.groupCount; ++i) {
+            WorkerGroup &group = scheduler.groups[i];
+            if (group.cpus != nullptr) use(group.cpus, group.cpuWords);
+        }
+    };
+    forEach([&](const uint64_t *, size_t words) { scheduler.maskWords += words; });
     if (scheduler.maskWords == 0) return true;
-    scheduler.masks = scheduler.memory.NewArray<uint64_t>(scheduler.maskWords);
-    if (scheduler.masks == nullptr) return false;
-    uint64_t *end = std::copy_n(affinity.masks, ofWorkers, scheduler.masks);
-    if (isExplicit) affinity.masks = scheduler.masks;
-    for (uint32_t i = 0; i < scheduler.options.groupCount; ++i) {
-        WorkerGroup &group = scheduler.groups[i];
-        if (group.cpus == nullptr) continue;
-        uint64_t *const begin = end;
-        end = std::copy_n(group.cpus, group.cpuWords, begin);
-        group.cpus = begin;
-    }
+    uint64_t *end = scheduler.masks = scheduler.memory.NewArray<uint64_t>(scheduler.maskWords);
+    if (end == nullptr) return false;
+    forEach([&](const uint64_t *&mask, size_t words) {
+        end = std::copy_n(std::exchange(mask, end), words, end);
+    });
     return true;
 }
 
@@ -118,6 +101,9 @@ bool AcquireWorkers(Scheduler &scheduler) noexcept {
     if (scheduler.workers == nullptr ||
         !scheduler.freeSlots.Acquire(scheduler.options.maxAttached, scheduler.memory))
         return false;
+    // the first capacity of a deque: each entry has a pending task that no other entry has
+    uint64_t entries = 256;
+    while (entries < scheduler.options.pendingTasks) entries *= 2;
     for (uint32_t i = 0; i < scheduler.slotCount; ++i) {
         Worker &worker = scheduler.workers[i];
         worker.scheduler = &scheduler;
@@ -127,8 +113,7 @@ bool AcquireWorkers(Scheduler &scheduler) noexcept {
         if (scheduler.options.migrateAfterWait) worker.submitBits = kMigrates;
         worker.thief.random = i * 2654435761u + 1;
         for (uint32_t levels = LevelsOf(SlotsInUse(scheduler)); levels != 0; levels &= levels - 1) {
-            if (!worker.queue[LowestBit(levels)].Acquire(FirstEntries(scheduler), 0,
-                                                         scheduler.memory))
+            if (!worker.queue[LowestBit(levels)].Acquire(entries, 0, scheduler.memory))
                 return false;
         }
         if (scheduler.IsAttachedSlot(i)) PrepareSlot(scheduler, worker);
@@ -189,8 +174,7 @@ void DeleteScheduler(Scheduler &scheduler) noexcept {
     for (uint32_t i = scheduler.workerCount;
          i < scheduler.slotCount && scheduler.workers != nullptr; ++i)
         scheduler.workers[i].thread.context.Destroy();
-    // these options outlive the scheduler's own copy
-    const Memory memory(EntryGate::OptionsOf(*scheduler.taskScheduler).memory);
+    const Memory memory = scheduler.memory;
     EndTracing(scheduler);
     EndOrder(scheduler);
     EndFaultReports(scheduler);
@@ -200,58 +184,20 @@ void DeleteScheduler(Scheduler &scheduler) noexcept {
     memory.DeleteArray(&scheduler, 1);
 }
 
-// A worker that looks for work has a fiber of the pool, too. So there is one for each worker in
-// addition to those that the options ask for.
-Scheduler *NewScheduler(TaskScheduler &taskScheduler, Status &status) noexcept {
-    const SchedulerOptions &options = EntryGate::OptionsOf(taskScheduler);
-    const Memory memory(options.memory);
-    Scheduler *scheduler = memory.NewArray<Scheduler>(1);
-    if (scheduler == nullptr) {
-        status = ReportNoQueues(options);
-        return nullptr;
-    }
-    scheduler->taskScheduler = &taskScheduler;
-    scheduler->options = options;
-    SetDefaults(scheduler->options);
-    scheduler->memory = memory;
-    scheduler->forkMark.Acquire(&taskScheduler);
-    scheduler->workerCount = scheduler->options.workers;
-    scheduler->slotCount = scheduler->workerCount + options.maxAttached;
-    scheduler->fiberCount = scheduler->options.fibers + scheduler->slotCount;
-    scheduler->lateEnd.timer.owner = kEndOwner;
-    scheduler->slotsInUse.store(scheduler->workerCount, kRelaxed);  // nobody else knows it yet
-    scheduler->tuning.millisecond = static_cast<uint64_t>(env::TicksPerMicrosecond() * 1000);
-    scheduler->tuning.idleSearch = scheduler->tuning.millisecond / 10;
-    scheduler->tuning.shortPick =
-        std::max<uint64_t>(scheduler->tuning.millisecond / 10 / Fairness::kShortPicks, 1) - 1;
-    scheduler->floatingPoint = FloatingPointControl();
-    // with an order, so that each lock is a scheduling point
-    if (options.order != 0) scheduler->options.lockHolders = true;
-    if (scheduler->options.lockHolders) watchedRuns.fetch_add(1, kRelaxed);
-    status = Acquire(*scheduler);
-    if (status == Status::Ok) {
-        scheduler->tag.Publish(scheduler);
-        return scheduler;
-    }
-    DeleteScheduler(*scheduler);
-    return nullptr;
-}
-
 // Starts the threads of the workers from `first` on, and the watchdog. If one does not start, ends
 // those that did.
 bool StartThreads(Scheduler &scheduler, uint32_t first) noexcept {
-    uint32_t next = first;
     if (!StartWatchdog(scheduler)) return false;
-    // relaxed: the run has not begun
+    // relaxed, to the loop: the run has not begun
     const uint32_t present = scheduler.options.hostThreads ? first : scheduler.workerCount;
-    for (uint32_t i = 0; i < present; ++i)
+    scheduler.absent.store(scheduler.workerCount - present, kRelaxed);
+    for (uint32_t i = 0; i < present; ++i) {
         scheduler.workers[i].rest.kind.store(Rest::kNone, kRelaxed);
-    if (scheduler.options.hostThreads) {
-        scheduler.absent.store(scheduler.workerCount - first, kRelaxed);
-        for (uint32_t i = 0; i < first; ++i) scheduler.workers[i].hasThread.store(true, kRelaxed);
-        return true;
+        scheduler.workers[i].hasThread.store(true, kRelaxed);
     }
+    if (scheduler.options.hostThreads) return true;
     scheduler.startCpu = scheduler.workerCount <= env::UsableCpus() ? env::CurrentCpu() : -1;
+    uint32_t next = first;
     while (next < scheduler.workerCount &&
            scheduler.workers[next].osThread.Start(WorkerThread, &scheduler.workers[next],
                                                   scheduler.options.threadStackBytes))
@@ -270,6 +216,44 @@ bool StartThreads(Scheduler &scheduler, uint32_t first) noexcept {
     return false;
 }
 
+// Makes a scheduler and starts its threads. `main`: the task of Run, or null. A worker that looks
+// for work has a fiber of the pool, too. So there is one for each worker in addition to those that
+// the options ask for.
+Status NewScheduler(TaskScheduler &taskScheduler, const Task &main,
+                    Scheduler *&scheduler) noexcept {
+    const SchedulerOptions &options = EntryGate::OptionsOf(taskScheduler);
+    const Memory memory(options.memory);
+    scheduler = memory.NewArray<Scheduler>(1);
+    if (scheduler == nullptr) return ReportNoQueues(options);
+    scheduler->taskScheduler = &taskScheduler;
+    scheduler->main = main;
+    scheduler->options = options;
+    SetDefaults(scheduler->options);
+    scheduler->memory = memory;
+    scheduler->forkMark.Acquire(&taskScheduler);
+    scheduler->workerCount = scheduler->options.workers;
+    scheduler->slotCount = scheduler->workerCount + options.maxAttached;
+    scheduler->fiberCount = scheduler->options.fibers + scheduler->slotCount;
+    scheduler->lateEnd.timer.owner = kEndOwner;
+    scheduler->slotsInUse.store(scheduler->workerCount, kRelaxed);  // nobody else knows it yet
+    scheduler->tuning.millisecond = static_cast<uint64_t>(env::TicksPerMicrosecond() * 1000);
+    scheduler->tuning.idleSearch = scheduler->tuning.millisecond / 10;
+    scheduler->tuning.shortPick =
+        std::max<uint64_t>(scheduler->tuning.millisecond / 10 / Fairness::kShortPicks, 1) - 1;
+    scheduler->floatingPoint = FloatingPointControl();
+    // with an order, so that each lock is a scheduling point
+    if (options.order != 0) scheduler->options.lockHolders = true;
+    if (scheduler->options.lockHolders) watchedRuns.fetch_add(1, kRelaxed);
+    Status status = Acquire(*scheduler);
+    if (status == Status::Ok) {
+        scheduler->tag.Publish(scheduler);
+        if (!StartThreads(*scheduler, main.function != nullptr ? 1 : 0))
+            status = Status::ThreadFailed;
+    }
+    if (status != Status::Ok) DeleteScheduler(*scheduler);
+    return status;
+}
+
 void EndFibers(Scheduler &scheduler) noexcept {
     FiberContext here;
     here.Adopt();
@@ -281,14 +265,9 @@ void EndFibers(Scheduler &scheduler) noexcept {
         scheduler.workers[0].destination = Destination::None;
         SwitchContext(here, fiber.context);
     };
-    // Of a run that is given up, only the free fibers are in their loops.
-    const auto slotOf = [&](uint32_t i) -> FreeFibers::Slot & {
-        return scheduler.workers[i].spareFiber;
-    };
     for (uint32_t i = 0; i < scheduler.fiberCount; ++i) {
-        const uint32_t fiber =
-            IsGivenUp(scheduler) ? scheduler.free.Take(0, scheduler.slotCount, slotOf) : i;
-        if (fiber != FreeFibers::kNone) end(scheduler.fibers[fiber]);
+        // of a run that is given up, only the free fibers are in their loops
+        if (!IsGivenUp(scheduler) || IsFree(scheduler, i)) end(scheduler.fibers[i]);
     }
     for (uint32_t i = scheduler.workerCount; i < scheduler.slotCount; ++i)
         end(scheduler.workers[i].thread);
@@ -319,7 +298,7 @@ void DrainWithoutWorkers(Scheduler &scheduler) noexcept {
         Wait(worker, {scheduler.guestsLeft, 1});  // the one guest that is left is the caller
         WaitIdle({scheduler, worker.current, nullptr});
         Detach(worker);
-    } while (!EndRun(scheduler));
+    } while (!EndRun(scheduler, nullptr));
 }
 
 // Runs the main task of Run, and then ends the run.
@@ -344,48 +323,36 @@ void BeginWith(Worker &worker, const Task &task, const TaskOptions &options) noe
     if (IsTraced(scheduler)) numbers = TraceSubmit(scheduler, &worker, 1, &task, of, level);
     const ChunkList tasks =
         MakeChunks(scheduler, &worker, 1, &task, of, level, options.worker, numbers);
-    Fiber &first = *AcquireFiber(worker);
-    first.start = {Entry::Of(*tasks.newest), level, options.worker != kAnyWorker};
-    worker.comesNext = &first;
+    worker.comesNext =
+        AcquireFiber(worker, {Entry::Of(*tasks.newest), level, options.worker != kAnyWorker});
 }
 
 }  // namespace
 
 Status RunScheduler(TaskScheduler &taskScheduler, const Task &main,
                     const TaskOptions &mainOptions) noexcept {
-    Status status;
-    Scheduler *const scheduler = NewScheduler(taskScheduler, status);
-    if (scheduler == nullptr) return status;
-    scheduler->main = main;
+    Scheduler *scheduler;
+    const Status status = NewScheduler(taskScheduler, main, scheduler);
+    if (status != Status::Ok) return status;
     Worker &worker = scheduler->workers[0];
-    const Task task{MainTask, scheduler};
     worker.outerSlot = env::ThreadSlot();  // the caller may be a task of another scheduler
-    if (StartThreads(*scheduler, 1)) {
-        // The main task comes last: it may end the run, which closes the gate.
-        EntryGate::Open(taskScheduler, scheduler);
-        worker.current = &worker.thread;
-        BeginWith(worker, task, mainOptions);
-        worker.floatingPoint = FloatingPointControl();
-        race::ThreadBegan(&worker);
-        ThreadMain(worker);
-        JoinThreads(*scheduler, 1);
-    } else {
-        status = Status::ThreadFailed;
-    }
-    env::SetThreadSlot(worker.outerSlot);
+    // The main task comes last: it may end the run, which closes the gate.
+    EntryGate::Open(taskScheduler, scheduler);
+    worker.current = &worker.thread;
+    BeginWith(worker, {MainTask, scheduler}, mainOptions);
+    worker.floatingPoint = FloatingPointControl();
+    race::ThreadBegan(&worker);
+    ThreadMain(worker);
+    JoinThreads(*scheduler, 1);
     race::SawAll(scheduler);
     DeleteScheduler(*scheduler);
-    return status;
+    return Status::Ok;
 }
 
 Status StartScheduler(TaskScheduler &taskScheduler) noexcept {
-    Status status;
-    Scheduler *const scheduler = NewScheduler(taskScheduler, status);
-    if (scheduler == nullptr) return status;
-    if (!StartThreads(*scheduler, 0)) {
-        DeleteScheduler(*scheduler);
-        return Status::ThreadFailed;
-    }
+    Scheduler *scheduler;
+    const Status status = NewScheduler(taskScheduler, {nullptr, nullptr}, scheduler);
+    if (status != Status::Ok) return status;
     EntryGate::StateOf(taskScheduler).started = scheduler;
     EntryGate::Open(taskScheduler, scheduler);
     return Status::Ok;

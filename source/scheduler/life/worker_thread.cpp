@@ -4,10 +4,8 @@
 #include "platform/backoff.h"
 #include "platform/floating_point.h"
 #include "scheduler/diagnose/watch.h"
-#include "scheduler/policy/fair.h"
-#include "scheduler/run/ending.h"
-#include "scheduler/run/fiber_switch.h"
-#include "scheduler/run/idle_loop.h"
+#include "scheduler/policy/next_work.h"
+#include "scheduler/run/run.h"
 #include "scheduler/state/entry_gate.h"
 #include "scheduler/state/reporting.h"
 
@@ -17,33 +15,22 @@ namespace weft::internal {
 
 namespace {
 
-// A set of CPUs, as bits. `cpus` is null if there is none.
-struct Mask {
-    const uint64_t *cpus = nullptr;
-    uint32_t words = 0;
-};
-
-// Returns the worker's CPUs. None if only Affinity::Kind decides.
-Mask MaskOf(const Worker &worker) noexcept {
-    const WorkerGroup &group = worker.scheduler->groups[worker.group];
-    if (group.cpus != nullptr) return {group.cpus, group.cpuWords};
-    const Affinity &affinity = worker.scheduler->options.affinity;
-    if (affinity.kind != Affinity::Kind::Explicit) return {};
-    return {affinity.masks + worker.index * affinity.maskWords, affinity.maskWords};
-}
-
 // Threads that begin on one CPU may stay there for up to 10 ms. With Run, worker 0 is the caller.
 void Place(const Worker &worker) noexcept {
     const Scheduler &scheduler = *worker.scheduler;
-    const Mask mask = MaskOf(worker);
-    if (mask.cpus == nullptr && scheduler.options.affinity.kind == Affinity::Kind::None) {
+    const Affinity &affinity = scheduler.options.affinity;
+    const uint64_t *cpus = scheduler.groups[worker.group].cpus;
+    uint32_t words = scheduler.groups[worker.group].cpuWords;
+    if (cpus == nullptr && affinity.kind == Affinity::Kind::Explicit) {
+        words = affinity.maskWords;
+        cpus = affinity.masks + worker.index * words;
+    }
+    if (cpus == nullptr && affinity.kind == Affinity::Kind::None) {
         env::UnbindThread();  // the thread that started the scheduler may be bound
         const bool isRun = scheduler.main.function != nullptr;
         return env::MoveBehindCpu(scheduler.startCpu, worker.index + (isRun ? 0 : 1));
     }
-    if (mask.cpus != nullptr ? env::BindThread(mask.cpus, mask.words)
-                             : env::BindThreadToNth(worker.index))
-        return;
+    if (cpus != nullptr ? env::BindThread(cpus, words) : env::BindThreadToNth(worker.index)) return;
     ReportMistake(scheduler.options, ReportCode::BadOption,
                   "Give masks with a CPU that the system grants to this process.",
                   "SchedulerOptions::affinity, WorkerGroup::cpus: none of the CPUs for worker %u "
@@ -69,14 +56,13 @@ void SetUpThread(const Worker &worker) noexcept {
     Place(worker);
 }
 
-// The calling thread becomes the worker, or ends to be it.
+// The calling thread becomes the worker.
 void Enter(Worker &worker) noexcept {
     worker.thread.worker = &worker;
     worker.thread.context.Adopt();
     worker.current = &worker.thread;
     env::SetThreadSlot(&worker);
 }
-void Exit(const Worker &worker) noexcept { env::SetThreadSlot(worker.outerSlot); }
 
 // Calls a hook on the worker's thread. Calls that a hook must not make are noticed.
 void CallThreadHook(Worker &worker, void (*hook)(uint32_t, void *)) noexcept {
@@ -87,7 +73,7 @@ void CallThreadHook(Worker &worker, void (*hook)(uint32_t, void *)) noexcept {
     hook(worker.index, worker.scheduler->options.threads.user);
     worker.inHook = false;
     worker.SetMustNotSubmit(false);
-    Exit(worker);
+    env::SetThreadSlot(worker.outerSlot);
 }
 
 // onStart may have set the control words.
@@ -95,14 +81,11 @@ void Begin(Worker &worker) noexcept {
     CallThreadHook(worker, worker.scheduler->options.threads.onStart);
     worker.floatingPoint = FloatingPointControl();
 }
-void End(Worker &worker) noexcept {
-    CallThreadHook(worker, worker.scheduler->options.threads.onStop);
-}
 
 void RunToTheEnd(Worker &worker) noexcept {
     Begin(worker);
     ThreadMain(worker);
-    End(worker);
+    CallThreadHook(worker, worker.scheduler->options.threads.onStop);
 }
 
 // Takes the worker if it is absent. The first thread gets it. release and acquire: a thread that
@@ -114,8 +97,15 @@ bool TakeIfAbsent(Worker &worker) noexcept {
     return true;
 }
 
-// The thread of the host has left its worker. Stop may go on.
-void LeaveWorker(Scheduler &scheduler) noexcept {
+// Runs the worker that the calling thread of the host has taken.
+void HostThread(Worker &worker) noexcept {
+    Scheduler &scheduler = *worker.scheduler;
+    race::ThreadBegan(&worker);
+    const uint64_t floatingPoint = FloatingPointControl();
+    worker.outerSlot = env::ThreadSlot();  // the thread may run a task of another scheduler
+    SetFloatingPointControl(scheduler.floatingPoint);
+    RunToTheEnd(worker);
+    SetFloatingPointControl(floatingPoint);
     EntryGate::Visit visit(*scheduler.taskScheduler);
     visit.ComeBack();  // Stop waits for this thread
     // release: what the thread did comes before the end of the run
@@ -137,7 +127,7 @@ void ThreadMain(Worker &worker) noexcept {
     ThreadLoop(worker);
     worker.signalStack.Reset();
     worker.rest.kind.store(Rest::kAway, kRelaxed);
-    Exit(worker);
+    env::SetThreadSlot(worker.outerSlot);
 }
 
 void WorkerThread(void *arg) {
@@ -150,7 +140,7 @@ void WorkerThread(void *arg) {
     RunToTheEnd(worker);
 }
 
-Taken TakeWorker(TaskScheduler &taskScheduler, uint32_t index) noexcept {
+Taken RunAbsentWorker(TaskScheduler &taskScheduler, uint32_t index) noexcept {
     EntryGate::Visit visit(taskScheduler);
     Taken taken;
     if (Scheduler *const scheduler = visit.ComeIn(); scheduler != nullptr) {
@@ -164,18 +154,8 @@ Taken TakeWorker(TaskScheduler &taskScheduler, uint32_t index) noexcept {
         taken.isRunning = true;
     }
     visit.GoOut();
+    if (taken.worker != nullptr) HostThread(*taken.worker);
     return taken;
-}
-
-void HostThread(Worker &worker) noexcept {
-    Scheduler &scheduler = *worker.scheduler;
-    race::ThreadBegan(&worker);
-    const uint64_t floatingPoint = FloatingPointControl();
-    worker.outerSlot = env::ThreadSlot();  // the thread may run a task of another scheduler
-    SetFloatingPointControl(scheduler.floatingPoint);
-    RunToTheEnd(worker);
-    SetFloatingPointControl(floatingPoint);
-    LeaveWorker(scheduler);
 }
 
 // A worker that finds nothing leaves the thread to the next one (Worker::leaves).
@@ -196,11 +176,12 @@ void RunAbsentWorkers(Scheduler &scheduler) noexcept {
             if (scheduler.workers[i].leaves) ThreadMain(scheduler.workers[i]);
         }
         WatchForStall(scheduler);
-        if (!AnswerIdleRequests(scheduler, nullptr) && !EndRun(scheduler)) env::NapThread();
+        if (!AnswerIdleRequests(scheduler, nullptr) && !EndRun(scheduler, nullptr))
+            env::NapThread();
     }
     for (uint32_t i = 0; i < scheduler.workerCount; ++i) {
         if (!scheduler.workers[i].leaves) continue;
-        End(scheduler.workers[i]);
+        CallThreadHook(scheduler.workers[i], scheduler.options.threads.onStop);
         scheduler.absent.fetch_add(1, kRelaxed);  // relaxed: for this thread
     }
     SetFloatingPointControl(floatingPoint);

@@ -1,9 +1,29 @@
-// What a worker runs next: NextWork decides. NextPlain, NextReady, and waits that run
-// tasks inline, are shortcuts for the case that nothing else is due.
+// What a worker runs next: NextWork decides. NextPlain, NextReady, and waits that run tasks inline,
+// are shortcuts for the case that nothing else is due.
+//
+// The usual order takes the highest level first, and of a level the newest entry. So an old entry,
+// or a lower level, could wait for ever. Two rules bound that. Each is a share of the time, also if
+// tasks are long.
+//
+//  fair pick   After 256 picks, or after a millisecond, a worker takes the oldest entry of the
+//              highest level: a chunk that was put behind the others, or else of its own deque.
+//              Every fourth time it tries to steal before that, from all others in turn. If it has
+//              found work there, the next fair pick is due after 200 us, and every second one
+//              steals. Usual picks follow a fair one for at least 20 us, and for at least five
+//              times as long as it took. A task that yields makes the next pick a fair one.
+//  late level  Each level but the first gets up to an eighth of a worker's time while it has work.
+//              If it is behind by half a millisecond (`late`), its oldest entry comes next. The
+//              time counts from the first look that has found work of the level.
+//
+// Inline tasks, tasks of a chunk, and waits that are over already count as picks. The worker reads
+// the clock after 128 picks, or after fewer if 128 would take more than 100 us. This number at most
+// doubles from one reading to the next, because tasks may suddenly become long. If tasks take
+// longer than 3 us, a chunk goes back to the deque before each of its tasks, so that others find
+// the rest. If others are idle and find nothing else, the clock is read sooner. Every 50 us a
+// reading of the clock also makes the worker lower the counters of its finished tasks.
 #pragma once
 
 #include "platform/compiler.h"
-#include "scheduler/policy/fair.h"
 #include "scheduler/policy/places.h"
 #include "scheduler/state/scheduler.h"
 
@@ -13,6 +33,32 @@ namespace weft::internal {
 /// tasks first. `inTurn`: takes the oldest entry of each level and place in turn. It is for a
 /// worker that looks for a fiber among tasks that cannot begin.
 Work NextWork(Worker &worker, bool inTurn = false) noexcept;
+
+/// Reads the clock, and charges the time since the last look to the level of the running fiber.
+/// Says whether something other than the usual order is due (Fairness::isUrgent).
+void ReadClock(Worker &worker) noexcept;
+
+/// Starts the clock, when the worker begins and after it was idle. It then owes nothing to any
+/// level.
+void StartClock(Worker &worker) noexcept;
+
+/// Returns true if tasks take longer than 3 us, or if the worker has just started its clock and
+/// does not know yet how long they take.
+inline bool IsLong(const Worker &worker) noexcept {
+    return worker.fair.period < Fairness::kShortPicks;
+}
+
+/// Returns true if a look at the clock would show that tasks take long.
+inline bool IsLongNow(const Worker &worker) noexcept {
+    const Fairness &fair = worker.fair;
+    return env::Ticks() - fair.lookedAt >
+           (fair.period - fair.budget + 1) * worker.scheduler->tuning.shortPick;
+}
+
+/// The next pick is a fair one: the task has yielded.
+inline void OweFairPick(Worker &worker) noexcept {
+    worker.fair.isUrgent = worker.fair.isAsked = true;
+}
 
 /// Returns true if something else may be due.
 WEFT_FORCEINLINE bool IsCalled(const Worker &worker) noexcept {
@@ -55,7 +101,7 @@ bool AttendNow(Worker &worker) noexcept;
 /// A scheduling point of a call that goes on without NextWork: an inline task, or a wait that is
 /// over already. Counts as a pick. Returns true if the worker should look for other work first.
 WEFT_FORCEINLINE bool Point(Worker &worker) noexcept {
-    CountPick(worker);
+    if (WEFT_UNLIKELY(--worker.fair.budget == 0)) ReadClock(worker);
     return WEFT_UNLIKELY(IsCalled(worker) || worker.handOver.isQuiet) && AttendNow(worker);
 }
 

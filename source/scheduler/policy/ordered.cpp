@@ -53,82 +53,56 @@ bool TakeIf(Queue &queue, Entry &taken, Wants wants) noexcept {
     return isTaken;
 }
 
-// The places with entries that may run now. The usual one comes first, and in it the entry that
-// would usually be next.
-class Places {
-public:
-    // After a yield the oldest entries come first, and levels take turns. Otherwise fibers that
-    // yield again and again could keep all other work from running in a run that has drawn all its
-    // choices.
-    Places(Worker &worker, bool afterYield) noexcept : m_worker(worker), m_afterYield(afterYield) {
-        const uint32_t levels = LevelsToLookAt(worker);
-        const uint32_t first = afterYield ? worker.fair.turn / 2 % kLevels : 0;
-        for (uint32_t i = 0; i < kLevels; ++i) {
-            const Level level = Level::At((first + i) % kLevels);
-            if ((levels & level.Bit()) == 0) continue;
-            const bool pinnedLast = afterYield && worker.fair.turn % 2 != 0;
-            if (!pinnedLast) AddPinned(level);
-            const Queue &queue = worker.queue[level.Index()];
-            if (worker.filter.May(level) && queue.IsAcquired()) Add(level, false, queue.Size());
-            if (pinnedLast) AddPinned(level);
-        }
-    }
+// Takes the pinned work before which are `before` others that could come next: fibers, and the
+// first tasks. If there are not so many, lowers `before` by their number.
+Work TakePinnedAt(Worker &worker, Level level, uint64_t &before) noexcept {
+    if ((worker.filter.pinned & level.Bit()) == 0) return {};
+    bool isFirst = true;
+    return TakePinnedIf(worker, level.priority, [&](Node &node) {
+        if (!MayTake(worker, node)) return false;
+        const bool isNext = node.kind == Node::Kind::Fiber || std::exchange(isFirst, false);
+        return isNext && before-- == 0;
+    });
+}
 
-    uint64_t Entries() const noexcept { return m_entries; }
+// The same for the own deque. The usual order takes its newest entry.
+Work TakeOwnAt(Worker &worker, Level level, bool oldestFirst, uint64_t &before) noexcept {
+    Queue &queue = worker.queue[level.Index()];
+    const uint64_t size = worker.filter.May(level) && queue.IsAcquired() ? queue.Size() : 0;
+    if (before >= size) {
+        before -= size;
+        return {};
+    }
+    uint64_t older = oldestFirst ? before : size - 1 - before;
+    Work work{{}, level, false};
+    TakeIf(queue, work.entry, [&](const Entry &) { return older-- == 0; });
+    return work;
+}
 
-    Work Take(uint64_t number) noexcept {
-        uint32_t i = 0;
-        for (; number >= m_places[i].entries; ++i) number -= m_places[i].entries;
-        const Place &place = m_places[i];
-        if (place.isPinned) return TakePinnedAt(place.level, number);
-        Work work{{}, place.level, false};
-        uint64_t older = m_afterYield ? number : place.entries - 1 - number;
-        TakeIf(m_worker.queue[place.level.Index()], work.entry,
-               [&](const Entry &) { return older-- == 0; });
-        return work;
+// The same for all places. The usual one comes first. After a yield the oldest entries come first,
+// and levels take turns. Otherwise fibers that yield again and again could keep all other work from
+// running in a run that has drawn all its choices.
+Work TakeAt(Worker &worker, bool afterYield, uint64_t &before) noexcept {
+    const uint32_t turn = afterYield ? worker.fair.turn : 0;
+    const uint32_t levels = LevelsToLookAt(worker);
+    Work work;
+    for (uint32_t i = 0; i < kLevels && !work; ++i) {
+        const Level level = Level::At((turn / 2 + i) % kLevels);
+        if ((levels & level.Bit()) == 0) continue;
+        if (turn % 2 == 0) work = TakePinnedAt(worker, level, before);
+        if (!work) work = TakeOwnAt(worker, level, afterYield, before);
+        if (!work && turn % 2 != 0) work = TakePinnedAt(worker, level, before);
     }
+    return work;
+}
 
-private:
-    struct Place {
-        Level level;
-        bool isPinned;
-        uint64_t entries;
-    };
-
-    void Add(Level level, bool isPinned, uint64_t entries) noexcept {
-        if (entries == 0) return;
-        m_places[m_count++] = {level, isPinned, entries};
-        m_entries += entries;
-    }
-    // Calls take(node) for each fiber and for the first tasks, until it returns true.
-    template <class Take>
-    Node *PinnedIf(Level level, Take take) noexcept {
-        bool isFirst = true;
-        const bool may = static_cast<uint32_t>(level.priority) < m_worker.filter.limit;
-        return m_worker.pinned[static_cast<uint32_t>(level.priority)].TakeIf([&](Node &node) {
-            if (!may && !MayGoOn(m_worker, node)) return false;
-            const bool isNext = node.kind == Node::Kind::Fiber || std::exchange(isFirst, false);
-            return isNext && take();
-        });
-    }
-    void AddPinned(Level level) noexcept {
-        if (level.slot != 0) return;
-        uint64_t nodes = 0;
-        PinnedIf(level, [&] { return ++nodes == 0; });
-        Add(level, true, nodes);
-    }
-    Work TakePinnedAt(Level level, uint64_t number) noexcept {
-        Node *const node = PinnedIf(level, [&] { return number-- == 0; });
-        NoteFilter(m_worker);
-        return {Entry::Of(*node), node->level, true};
-    }
-
-    Worker &m_worker;
-    const bool m_afterYield;
-    uint32_t m_count = 0;
-    uint64_t m_entries = 0;
-    Place m_places[2 * kLevels];
-};
+// Returns how many entries may run now.
+uint64_t CountEntries(Worker &worker) noexcept {
+    constexpr uint64_t kMost = ~uint64_t{0};
+    uint64_t before = kMost;
+    TakeAt(worker, false, before);
+    return kMost - before;
+}
 
 // Returns true if the earliest deadline falls due before other work.
 bool FallsDue(const Scheduler &scheduler, bool isAlone) noexcept {
@@ -142,20 +116,16 @@ bool FallsDue(const Scheduler &scheduler, bool isAlone) noexcept {
 void GiveUp(Worker &worker, const char *how) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     Order &order = *scheduler.order;
-    constexpr const char *kHint =
-        "Run it again with this SchedulerOptions::order, and look at the tasks in a debugger.";
-    const auto number = static_cast<unsigned long long>(order.number);
-    const auto choices = static_cast<unsigned long long>(order.choices);
     Fiber *host = order.host;
     // Other threads that are in a call would find no scheduler.
-    if (host == nullptr || scheduler.guests.load(kRelaxed) > 1) {
-        ReportFatal(scheduler.options, ReportCode::Stalled, kHint,
-                    "order %#llx %s, after %llu choices", number, how, choices);
-    }
-    if (order.tells) {
-        ReportMistake(scheduler.options, ReportCode::Stalled, kHint,
-                      "order %#llx %s, after %llu choices", number, how, choices);
-    }
+    const bool isFatal = host == nullptr || scheduler.guests.load(kRelaxed) > 1;
+    const auto report = isFatal ? ReportFatal : ReportMistake;
+    if (isFatal || order.tells)
+        report(scheduler.options, ReportCode::Stalled,
+               "Run it again with this SchedulerOptions::order, and look at the tasks in a "
+               "debugger.",
+               "order %#llx %s, after %llu choices", static_cast<unsigned long long>(order.number),
+               how, static_cast<unsigned long long>(order.choices));
     order.isGivenUp = true;
     if (Counter *const counter = host->wait.counter.load(kRelaxed))
         scheduler.counters.Remove(CounterAccess::Word(*counter), host->index, worker.index);
@@ -172,11 +142,8 @@ Work PickOwnDrawn(Worker &worker) noexcept {
     for (uint32_t levels = worker.filter.runs; levels != 0; levels &= levels - 1) {
         Queue &queue = worker.queue[LowestBit(levels)];
         const uint64_t size = queue.IsAcquired() ? queue.Size() : 0;
-        Entry entry;
-        for (uint64_t left = size != 0 ? worker.scheduler->order->Choose(size) : 0; left != 0;
-             --left) {
-            if (queue.TakeOldest(entry)) queue.Push(entry);
-        }
+        uint64_t older = size != 0 ? worker.scheduler->order->Choose(size) : 0;
+        for (Entry entry; older != 0 && queue.TakeOldest(entry); --older) queue.Push(entry);
     }
     return PickOwn(worker);
 }
@@ -190,8 +157,8 @@ Work DrawNext(Worker &worker) noexcept {
     if (afterYield) ++worker.fair.turn;
     while (!order.isGivenUp) {
         TakeArrivals(worker);
-        Places places(worker, afterYield);
-        if (FallsDue(scheduler, places.Entries() == 0)) {
+        const uint64_t entries = CountEntries(worker);
+        if (FallsDue(scheduler, entries == 0)) {
             order.PassTo(scheduler.timers.Next());
             continue;
         }
@@ -200,7 +167,9 @@ Work DrawNext(Worker &worker) noexcept {
             break;
         }
         if (worker.ownWaits != nullptr) return PickOwnDrawn(worker);
-        return places.Entries() != 0 ? places.Take(order.Choose(places.Entries())) : Work{};
+        if (entries == 0) return {};
+        uint64_t before = order.Choose(entries);
+        return TakeAt(worker, afterYield, before);
     }
     return {Entry::Of(*order.host), order.host->level, true};
 }
@@ -211,7 +180,7 @@ bool DrawPoint(Worker &worker) noexcept {
     if (worker.ownWaits != nullptr || worker.comesNext != nullptr || !order.Draw(order.yields))
         return false;
     TakeArrivals(worker);
-    return Places(worker, false).Entries() != 0;
+    return CountEntries(worker) != 0;
 }
 
 bool DrawInline(Worker &worker, const Counter &counter, uint32_t levels, Entry &entry) noexcept {

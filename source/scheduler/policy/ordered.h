@@ -11,7 +11,7 @@
 // at once, and deadlines are due only when a choice has let them fall due (Order::settled).
 #pragma once
 
-#include "scheduler/state/order_access.h"
+#include "scheduler/state/order.h"
 #include "scheduler/state/scheduler.h"
 
 namespace weft::internal {

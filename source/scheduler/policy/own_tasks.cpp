@@ -22,30 +22,29 @@ class Need {
 public:
     explicit Need(Worker &worker) noexcept : m_worker(worker), m_scheduler(*worker.scheduler) {}
 
-    // Returns the scope of the wait, or 0.
-    uint32_t Of(const Entry &entry) noexcept { return Of(entry.CounterOfIt(), entry.Scope()); }
+    // Returns true if it needs the entry.
+    bool Of(const Entry &entry) noexcept { return Of(entry.CounterOfIt(), entry.Scope()); }
 
 private:
-    uint32_t Of(Counter *counter, uint32_t scope) noexcept {
-        const uint32_t found = ScopeThatWants(m_worker, counter, scope);
-        return found != 0 || counter == nullptr ? found : OfWaiters(*counter);
+    bool Of(Counter *counter, uint32_t scope) noexcept {
+        return IsWanted(m_worker, counter, scope) || (counter != nullptr && OfWaiters(*counter));
     }
 
-    uint32_t OfWaiters(Counter &counter) noexcept {
-        if (m_steps == kMostSteps) return 0;
+    bool OfWaiters(Counter &counter) noexcept {
+        if (m_steps == kMostSteps) return false;
         ++m_steps;
-        uint32_t found = 0;
+        bool any = false;
         const auto look = [&](uint32_t owner, uint32_t) {
-            if (found == 0) found = OfOwner(owner);
+            any = any || OfOwner(owner);
             return false;
         };
         m_scheduler.counters.RemoveIf(CounterAccess::Word(counter), m_worker.index, look, true);
         --m_steps;
-        return found;
+        return any;
     }
 
     // `owner`: of a wait record
-    uint32_t OfOwner(uint32_t owner) noexcept {
+    bool OfOwner(uint32_t owner) noexcept {
         const uint32_t index = owner & ~kOwnerKind;
         switch (owner & kOwnerKind) {
             case 0:
@@ -55,33 +54,33 @@ private:
             case kAnyOwner:
                 return OfWaiters(m_scheduler.anyRecords.At(index).wait->first);
             default:
-                return 0;
+                return false;
         }
     }
 
-    uint32_t OfFiber(const Fiber &fiber) noexcept {
+    bool OfFiber(const Fiber &fiber) noexcept {
         for (const InlineFrame *frame = fiber.inlined; frame != nullptr; frame = frame->outer) {
-            if (const uint32_t found = Of(frame->counter, fiber.scope)) return found;
+            if (Of(frame->counter, fiber.scope)) return true;
         }
         return Of(fiber.counter.load(kRelaxed), fiber.scope);
     }
 
     // Its record is on a locked counter. So it is not handed over, unless it is withdrawn, or waits
     // for a deadline as well. While it is held, it is not withdrawn, and its counter exists.
-    uint32_t OfDeferred(Deferred &deferred) noexcept {
+    bool OfDeferred(Deferred &deferred) noexcept {
         uint64_t state = deferred.state.load(kRelaxed);  // relaxed: the CAS decides
         do {
             if ((state & (Deferred::kWithdrawn | Deferred::kHeld)) != 0 ||
                 deferred.firesAt.load(kRelaxed) != 0)
-                return 0;
+                return false;
             // acquire: after an earlier holder
         } while (!deferred.state.compare_exchange_strong(state, state | Deferred::kHeld, kAcquire,
                                                          kRelaxed));
         const TasksOf of = deferred.tasks.newest->of;
-        const uint32_t found = Of(of.counter, of.scope);
+        const bool needs = Of(of.counter, of.scope);
         // release: what was read is read before the tasks can be handed over
         deferred.state.fetch_and(~Deferred::kHeld, kRelease);
-        return found;
+        return needs;
     }
 
     Worker &m_worker;
@@ -89,63 +88,45 @@ private:
     uint32_t m_steps = 0;
 };
 
-Work WorkOf(const Entry &entry, Level level, uint32_t scope) noexcept {
-    return {entry.WithScope(scope), level, false};
-}
+using Queue = WorkStealingDeque<Entry>;
 
 // Takes the entry at one of the ends of the deque.
-Work TakeAtEnd(Worker &worker, Worker &victim, Level level) noexcept {
-    WorkStealingDeque<Entry> &queue = victim.queue[level.Index()];
-    if (!queue.IsAcquired() || queue.LooksEmpty()) return {};
-    const auto wants = [&](const Entry &entry) { return ScopeThatWants(worker, entry) != 0; };
-    Entry entry;
-    const auto found = [&] { return WorkOf(entry, level, ScopeThatWants(worker, entry)); };
-    if (&victim == &worker && queue.PopIf(entry, wants)) return found();
+bool TakeAtEnd(Worker &worker, Queue &queue, Level level, Entry &entry) noexcept {
+    if (queue.LooksEmpty()) return false;
+    const auto wants = [&](const Entry &next) {
+        return IsWanted(worker, next.CounterOfIt(), next.Scope());
+    };
+    if (&queue == &worker.queue[level.Index()] && queue.PopIf(entry, wants)) return true;
     StealResult result;
     do {
         result = queue.StealIf(entry, wants);
     } while (result == StealResult::Lost);
-    return result == StealResult::Taken ? found() : Work{};
+    return result == StealResult::Taken;
 }
 
-Work Dig(Worker &worker, Worker &victim, Level level) noexcept {
-    WorkStealingDeque<Entry> &queue = victim.queue[level.Index()];
-    if (!queue.IsAcquired()) return {};
-    Entry entry;
-    for (uint64_t left = std::min(queue.Size(), kMostDug); left != 0; --left) {
-        StealResult result;
-        do {
-            result = queue.Steal(entry);
-        } while (result == StealResult::Lost);
-        if (result != StealResult::Taken) break;
-        if (const uint32_t scope = Need(worker).Of(entry)) return WorkOf(entry, level, scope);
+bool Dig(Worker &worker, Queue &queue, Level level, Entry &entry) noexcept {
+    uint64_t left = std::min(queue.Size(), kMostDug);
+    for (; left != 0 && queue.TakeOldest(entry); --left) {
+        if (Need(worker).Of(entry)) return true;
         PushEntry(worker, level, entry);
     }
-    return {};
+    return false;
 }
 
-Work DigPinned(Worker &worker) noexcept {
-    const auto wants = [&](Node &node) { return Need(worker).Of(Entry::Of(node)) != 0; };
-    for (NodeQueue &pinned : worker.pinned) {
-        Node *const node = pinned.TakeIf(wants);
-        if (node == nullptr) continue;
-        NoteFilter(worker);
-        return {Entry::Of(*node), node->level, true};
-    }
-    return {};
-}
-
-template <class Look>
-Work InAllDeques(Worker &worker, Look look) noexcept {
+// What was taken gets the scope of the wait.
+template <class Take>
+Work FromAllDeques(Worker &worker, Take take) noexcept {
     Scheduler &scheduler = *worker.scheduler;
-    const uint32_t runs = worker.filter.runs & LevelsOf(SlotsInUse(scheduler));
+    uint32_t levels = worker.filter.runs & LevelsOf(SlotsInUse(scheduler));
     const uint32_t slots = scheduler.Slots();
-    for (uint32_t levels = runs; levels != 0; levels &= levels - 1) {
+    for (; levels != 0; levels &= levels - 1) {
         const Level level = Level::At(LowestBit(levels));
         for (uint32_t i = 0; i < slots; ++i) {
             // its own deque first
-            Worker &victim = scheduler.workers[(worker.index + i) % slots];
-            if (const Work work = look(worker, victim, level)) return work;
+            Queue &queue = scheduler.workers[(worker.index + i) % slots].queue[level.Index()];
+            Entry entry;
+            if (queue.IsAcquired() && take(worker, queue, level, entry))
+                return {entry.WithScope(worker.ownWaits->scope), level, false};
         }
     }
     return {};
@@ -154,21 +135,22 @@ Work InAllDeques(Worker &worker, Look look) noexcept {
 }  // namespace
 
 Work PickOwn(Worker &worker) noexcept {
-    for (uint32_t levels = worker.filter.pinned; levels != 0; levels &= levels - 1) {
-        if (const Work work = TakePinned(worker, Level::At(LowestBit(levels)))) return work;
-    }
-    if (const Work work = InAllDeques(worker, TakeAtEnd)) return work;
+    if (const Work work = TakePinned(worker, kAllLevels)) return work;
+    if (const Work work = FromAllDeques(worker, TakeAtEnd)) return work;
     const uint64_t now = env::Ticks();
     if (now - worker.ownWaits->dugAt < worker.scheduler->tuning.millisecond &&
         worker.scheduler->order == nullptr)
         return {};
     worker.ownWaits->dugAt = now;
-    if (const Work work = DigPinned(worker)) return work;
+    const auto needs = [&](Node &node) { return Need(worker).Of(Entry::Of(node)); };
+    for (uint32_t i = 0; i < kPriorities; ++i) {
+        if (const Work work = TakePinnedIf(worker, static_cast<Priority>(i), needs)) return work;
+    }
     for (uint32_t levels = worker.filter.runs; levels != 0; levels &= levels - 1) {
         const Level level = Level::At(LowestBit(levels));
         while (const Work work = TakeBehind(worker, level)) PushEntry(worker, level, work.entry);
     }
-    return InAllDeques(worker, Dig);
+    return FromAllDeques(worker, Dig);
 }
 
 InOwnScope::InOwnScope(Fiber &self, const Counter &counter) noexcept

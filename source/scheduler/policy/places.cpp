@@ -2,11 +2,12 @@
 #include "scheduler/policy/places.h"
 
 #include "scheduler/state/groups.h"
-#include "scheduler/state/order_access.h"
+#include "scheduler/state/order.h"
 #include "scheduler/state/trace.h"
 #include "scheduler/submit/finish.h"
 #include "scheduler/submit/wake.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace weft::internal {
@@ -19,9 +20,6 @@ constexpr uint32_t kMostDue = 8;
 // Deadlines up to this time are due.
 uint64_t DueNow(const Scheduler &scheduler) noexcept {
     return IsOrdered(scheduler) ? scheduler.order->settled : env::Now();
-}
-bool MayBeDue(const Scheduler &scheduler) noexcept {
-    return IsOrdered(scheduler) || scheduler.timers.MayBeDue();
 }
 
 // A deadline has come before the counter did: then the record is still on the counter, and this
@@ -59,45 +57,64 @@ void TakeDueTimers(Worker &worker) noexcept {
 void TakeInjected(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     NodeQueue newestFirst;
-    Node *const oldest = scheduler.injector.TakeAll();
+    Node *node = scheduler.injector.TakeAll();
     scheduler.notices.Hide(Notices::kInjected, [&] { return !scheduler.injector.IsEmpty(); });
     uint32_t nodes = 0;
-    for (Node *node = oldest; node != nullptr; ++nodes) {
-        Node *const next = node->next;
-        newestFirst.PushFront(*node);
-        node = next;
-    }
+    for (; node != nullptr; ++nodes) newestFirst.PushFront(*std::exchange(node, node->next));
     if (nodes != 0) Emit(scheduler, &worker, TraceKind::TakeInbox, nullptr, nodes);
-    while (Node *const node = newestFirst.Take()) PushEntry(worker, node->level, Entry::Of(*node));
+    while ((node = newestFirst.Take()) != nullptr) PushEntry(worker, node->level, Entry::Of(*node));
 }
 
 void TakeMail(Worker &worker) noexcept {
-    for (Node *node = worker.inbox.TakeAll(); node != nullptr;) {
-        Node *const next = node->next;
-        if (node->kind == Node::Kind::Signal) {
-            // Before NoteFilter reads what has changed. acquire: pairs with the exchange in
-            // SignalAll. A thread that finds the signal set has made its change before.
+    for (Node *next = worker.inbox.TakeAll(); next != nullptr;) {
+        Node &node = *std::exchange(next, next->next);
+        // Before NoteFilter reads what has changed. acquire: pairs with the exchange in SignalAll.
+        // A thread that finds the signal set has made its change before.
+        if (node.kind == Node::Kind::Signal)
             worker.isSignalled.exchange(false, kAcqRel);
-            node = next;
-            continue;
-        }
-        worker.pinned[static_cast<uint32_t>(node->level.priority)].PushBack(*node);
-        node = next;
+        else
+            worker.pinned[static_cast<uint32_t>(node.level.priority)].PushBack(node);
     }
     const uint32_t before = worker.filter.may;
     NoteFilter(worker);
     PassOn(worker, before);
 }
 
+constexpr uint64_t kMostMore = 24;  // the most entries that are taken in addition to the first
+
+// Moves an eighth of the remaining entries to the own deque.
+void TakeMore(Worker &worker, uint32_t victim, Level level) noexcept {
+    WorkStealingDeque<Entry> &queue = worker.scheduler->workers[victim].queue[level.Index()];
+    const uint64_t most = std::min(queue.Size() / 8, kMostMore);
+    Entry more[kMostMore];
+    uint32_t got = 0;
+    while (got < most && queue.Steal(more[got]) == StealResult::Taken) ++got;
+    if (got == 0) return;
+    for (uint32_t i = 0; i < got && IsTraced(*worker.scheduler); ++i) NoteVictim(more[i], victim);
+    WorkStealingDeque<Entry> &own = worker.queue[level.Index()];
+    if (!own.Reserve(got)) OutOfMemory(*worker.scheduler, got);
+    for (uint32_t i = 0; i < got; ++i) own.Stage(got - 1 - i, more[i]);
+    own.Publish(got);
+    worker.holds |= level.Bit();
+    Published(*worker.scheduler, &worker, level, got);
+}
+
+uint32_t FirstVictim(Worker &worker, uint32_t slots) noexcept {
+    Thief &thief = worker.thief;
+    if (const uint32_t hint = WakeHints::Take(worker.woken.by); hint != 0) return hint - 1;
+    thief.random = thief.random * 1664525 + 1013904223;  // Knuth, "The Art of Computer Programming"
+    return (thief.random >> 16) % slots;
+}
+
 }  // namespace
 
-// A fiber may always go on, because its task has begun. While a task waits with OwnTasks, only its
-// own fiber and the work that it wants may.
-bool MayGoOn(const Worker &worker, Node &node) noexcept {
+bool MayTake(const Worker &worker, Node &node) noexcept {
+    if (static_cast<uint32_t>(node.level.priority) < worker.filter.limit) return true;
     const OwnWait *const latest = worker.ownWaits;
     if (node.kind == Node::Kind::Fiber && (latest == nullptr || latest->fiber == &node))
         return true;
-    return ScopeThatWants(worker, Entry::Of(node)) != 0;
+    const Entry entry = Entry::Of(node);
+    return IsWanted(worker, entry.CounterOfIt(), entry.Scope());
 }
 
 void PassOn(Worker &worker, uint32_t before) noexcept {
@@ -113,38 +130,60 @@ void PassWakeUpsOn(Worker &worker) noexcept {
     }
 }
 
-uint32_t ScopeThatWants(const Worker &worker, const Counter *counter, uint32_t scope) noexcept {
-    const OwnWait *const latest = worker.ownWaits;
-    const bool wants = latest != nullptr && (counter == latest->counter || scope == latest->scope);
-    return wants ? latest->scope : 0;
-}
-
 void TakeArrivals(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     const uint32_t seen = scheduler.notices.Look();
-    if ((seen & Notices::kTimed) != 0 && MayBeDue(scheduler)) TakeDueTimers(worker);
+    if ((seen & Notices::kTimed) != 0 && (IsOrdered(scheduler) || scheduler.timers.MayBeDue()))
+        TakeDueTimers(worker);
     if ((seen & Notices::kInjected) != 0) TakeInjected(worker);
     if (!worker.inbox.LooksEmpty() || IsStale(worker)) TakeMail(worker);  // the last: see IsStale
 }
 
-Work TakeOwn(Worker &worker, Level level) noexcept {
-    Work work{{}, level, false};
-    if ((worker.holds & level.Bit()) != 0 && !worker.queue[level.Index()].Pop(work.entry)) {
-        work.entry = {};
-        // only the owner adds entries
-        worker.holds &= ~level.Bit();
+Work TakePinned(Worker &worker, uint32_t levels) noexcept {
+    const auto wants = [&](Node &node) { return MayTake(worker, node); };
+    for (levels &= worker.filter.pinned; levels != 0; levels &= levels - 1) {
+        const Level level = Level::At(LowestBit(levels));
+        if (const Work work = TakePinnedIf(worker, level.priority, wants)) return work;
     }
-    return work;
+    return {};
 }
 
-Work TakePinned(Worker &worker, Level level) noexcept {
-    if (level.slot != 0) return {};
-    const bool may = static_cast<uint32_t>(level.priority) < worker.filter.limit;
-    const auto wants = [&](Node &node) { return may || MayGoOn(worker, node); };
-    Node *const node = worker.pinned[static_cast<uint32_t>(level.priority)].TakeIf(wants);
-    NoteFilter(worker);
-    if (node == nullptr) return {};
-    return {Entry::Of(*node), node->level, true};
+// After each successful steal, one search leaves fibers that are alone in their deques: their
+// workers probably continue them next (HandOver).
+Work Steal(Worker &worker, Level level, bool isFair) noexcept {
+    Scheduler &scheduler = *worker.scheduler;
+    const uint32_t slots = scheduler.Slots();
+    if (slots <= 1) return {};
+    Thief &thief = worker.thief;
+    const uint64_t now = env::Ticks();
+    if (thief.Rests(now, level)) return {};
+    const bool isPatient = thief.isPatient;
+    bool leaves = false;
+    Work work{{}, level, false};
+    uint32_t victim = isFair ? ++thief.round % slots : FirstVictim(worker, slots);
+    for (uint32_t i = 0; i < slots; ++i, victim = victim + 1 == slots ? 0 : victim + 1) {
+        WorkStealingDeque<Entry> &queue = scheduler.workers[victim].queue[level.Index()];
+        if (victim == worker.index || !queue.IsAcquired() || queue.LooksEmpty()) continue;
+        const auto wants = [&](const Entry &entry) {
+            const bool isAlone = entry.TheKind() == Entry::Fiber && queue.Size() == 1;
+            leaves = leaves || (isPatient && isAlone);
+            return !isPatient || !isAlone;
+        };
+        StealResult result;
+        do {
+            result = queue.StealIf(work.entry, wants);
+        } while (result == StealResult::Lost);
+        if (result != StealResult::Taken) continue;
+        thief.NoteLoot(now, level, scheduler.tuning.millisecond);
+        if (leaves) thief.isPatient = false;
+        worker.figures.Count(&Figures::steals);
+        if (IsTraced(scheduler)) NoteVictim(work.entry, victim);
+        TakeMore(worker, victim, level);
+        thief.left = static_cast<uint32_t>(std::min<uint64_t>(queue.Size(), ~0u));
+        return work;
+    }
+    if (leaves) thief.isPatient = false;
+    return {};
 }
 
 // While this worker holds the list, another may find it empty and sleep. So wakes one for the rest.
@@ -162,25 +201,19 @@ Work TakeBehind(Worker &worker, Level level) noexcept {
 Work TakeOldest(Worker &worker, Level level, bool othersFirst) noexcept {
     // A pinned task that yields again and again leaves each second turn to the others.
     const bool pinnedLast = worker.fair.turn % 2 == 0;
-    const bool may = worker.filter.May(level);
-    if (worker.filter.isSpecial && !pinnedLast) {
-        if (const Work work = TakePinned(worker, level)) return work;
-    }
     // A level that is late is served by such picks only. Then what lies behind must come first, or
     // it would starve. Otherwise it must not keep the worker from the deques of others.
     const bool isLate = worker.fair.serves == level.Index();
-    if (may && othersFirst && !isLate) {
-        if (const Work work = Steal(worker, level, true)) return work;
-    }
-    if (may) {
-        if (const Work work = TakeBehind(worker, level)) return work;
-    }
-    if (may && othersFirst && isLate) {
-        if (const Work work = Steal(worker, level, true)) return work;
-    }
-    Work work{{}, level, false};
-    if (may && worker.queue[level.Index()].TakeOldest(work.entry)) return work;
-    return worker.filter.isSpecial && pinnedLast ? TakePinned(worker, level) : Work{};
+    const bool may = worker.filter.May(level), steals = may && othersFirst;
+    Work work;
+    if (!pinnedLast) work = TakePinned(worker, level.Bit());
+    if (!work && steals && !isLate) work = Steal(worker, level, true);
+    if (!work && may) work = TakeBehind(worker, level);
+    if (!work && steals && isLate) work = Steal(worker, level, true);
+    Entry own;
+    if (!work && may && worker.queue[level.Index()].TakeOldest(own)) work = {own, level, false};
+    if (!work && pinnedLast) work = TakePinned(worker, level.Bit());
+    return work;
 }
 
 bool AnyOf(const Worker &worker, Level level) noexcept {
@@ -209,10 +242,8 @@ void NoteFilter(Worker &worker) noexcept {
     Filter &filter = worker.filter;
     // acquire: pairs with SignalAll. What RunsOf reads is as new as this number, or newer.
     filter.changes = worker.scheduler->changes.load(kAcquire);
-    uint32_t limit = kPriorities;
-    for (uint32_t i = kPriorities; i-- > 0;) {
-        if (filter.limits[i] != 0) limit = i;
-    }
+    uint32_t limit = 0;
+    while (limit != kPriorities && filter.limits[limit] == 0) ++limit;
     filter.limit = limit;
     const uint32_t runs = filter.runs = RunsOf(*worker.scheduler, worker);
     filter.may = runs & LevelsOf((1u << kSlots) - 1, limit);
@@ -222,12 +253,9 @@ void NoteFilter(Worker &worker) noexcept {
     filter.isChoosy = (filter.may & kPlainLevels) != kPlainLevels;
     filter.pinned = 0;
     for (uint32_t i = 0; i < kPriorities; ++i) {
-        const bool mayBegin = i < limit;
-        for (Node *node = worker.pinned[i].first; node != nullptr; node = node->next) {
-            if (!mayBegin && !MayGoOn(worker, *node)) continue;
-            filter.pinned |= Level(static_cast<Priority>(i)).Bit();
-            break;
-        }
+        Node *node = worker.pinned[i].first;
+        while (node != nullptr && !MayTake(worker, *node)) node = node->next;
+        if (node != nullptr) filter.pinned |= Level(static_cast<Priority>(i)).Bit();
     }
     filter.isSpecial = limit != kPriorities || filter.pinned != 0 ||
                        (runs & filter.home.Bit()) == 0 || worker.comesNext != nullptr ||

@@ -13,17 +13,21 @@ inline uint32_t LevelsToLookAt(const Worker &worker) noexcept {
     return (worker.filter.may & seen) | worker.filter.pinned;
 }
 
-/// Returns the scope of the latest wait with OwnTasks on this worker if it wants tasks of this
-/// counter or of this scope, or else 0. Only the latest wait counts: a task that the earlier waits
-/// need has begun it. Compares addresses only.
-uint32_t ScopeThatWants(const Worker &worker, const Counter *counter, uint32_t scope) noexcept;
-/// The same for an entry, which may be torn.
-inline uint32_t ScopeThatWants(const Worker &worker, const Entry &entry) noexcept {
-    return ScopeThatWants(worker, entry.CounterOfIt(), entry.Scope());
+/// Returns true if the latest wait with OwnTasks on this worker wants tasks of this counter or of
+/// this scope, both of which may be torn. Only the latest wait counts: a task that the earlier
+/// waits need has begun it.
+inline bool IsWanted(const Worker &worker, const Counter *counter, uint32_t scope) noexcept {
+    const OwnWait *const latest = worker.ownWaits;
+    return latest != nullptr && (counter == latest->counter || scope == latest->scope);
 }
 
-/// Returns true if the pinned work may run although a wait limits the priorities of this worker.
-bool MayGoOn(const Worker &worker, Node &node) noexcept;
+/// Computes Worker::filter. Call it when the pinned work or the limits of the worker have changed.
+void NoteFilter(Worker &worker) noexcept;
+
+/// Returns true if the waits on this worker allow the pinned work. They never forbid a fiber, whose
+/// task has begun. But while a task waits with OwnTasks, they forbid all but its own fiber and the
+/// work that it wants.
+bool MayTake(const Worker &worker, Node &node) noexcept;
 
 /// Returns true if what the worker may run has changed (state/groups.h). Call it when the worker
 /// has taken something that others published. If it is true, put that back, and call TakeArrivals.
@@ -36,19 +40,23 @@ inline bool IsStale(const Worker &worker) noexcept {
 /// inbox, the injector. Moves the work to this worker's deques and pinned lists.
 void TakeArrivals(Worker &worker) noexcept;
 
-/// Takes the newest entry of the own deque. Returns nothing if it is empty.
-Work TakeOwn(Worker &worker, Level level) noexcept;
+/// Takes the oldest pinned work of the priority for which wants(node) returns true.
+template <class Wants>
+Work TakePinnedIf(Worker &worker, Priority priority, Wants wants) noexcept {
+    Node *const node = worker.pinned[static_cast<uint32_t>(priority)].TakeIf(wants);
+    NoteFilter(worker);
+    return node != nullptr ? Work{Entry::Of(*node), node->level, true} : Work{};
+}
+/// Takes the oldest pinned work that the waits allow (MayTake), of the highest of these levels.
+/// Pinned work of each group counts as work of no group.
+Work TakePinned(Worker &worker, uint32_t levels) noexcept;
 
-/// Takes the oldest pinned work of the priority of `level` that the waits on this worker allow.
-/// They never forbid a fiber, whose task has begun, except in a wait with OwnTasks (MayGoOn).
-Work TakePinned(Worker &worker, Level level) noexcept;
-
-/// Takes from the deques of others (steal.cpp). Also returns nothing while this worker leaves
+/// Takes from the deques of others. Also returns nothing while this worker leaves
 /// others alone, or if it leaves a lone fiber to its worker. `isFair`: each call begins with
 /// another deque.
 Work Steal(Worker &worker, Level level, bool isFair = false) noexcept;
 
-/// Takes the oldest of the chunks that were put behind all others (submit/claim.cpp).
+/// Takes the oldest of the chunks that were put behind all others (PutBack, submit/finish.cpp).
 Work TakeBehind(Worker &worker, Level level) noexcept;
 
 /// Takes the oldest work of the level: a chunk that was put behind the others, else the oldest own
@@ -70,8 +78,5 @@ void PassOn(Worker &worker, uint32_t before) noexcept;
 /// when the worker has found work, which may be other work: in runs with groups, or if it is
 /// choosy.
 void PassWakeUpsOn(Worker &worker) noexcept;
-
-/// Computes Worker::filter. Call it when the pinned work or the limits of the worker have changed.
-void NoteFilter(Worker &worker) noexcept;
 
 }  // namespace weft::internal

@@ -1,18 +1,12 @@
-// Implements ending.h, and PendingTasks.
-#include "scheduler/run/ending.h"
+// The end of a run, and the answers to WaitIdle.
+#include "scheduler/run/run.h"
 
 #include "scheduler/state/entry_gate.h"
-#include "scheduler/submit/finish.h"
 #include "scheduler/submit/wake.h"
 
 namespace weft::internal {
 
 namespace {
-
-bool IsOver(const Scheduler &scheduler) noexcept {
-    return scheduler.endWanted.load(kSeqCst) && scheduler.guests.load(kSeqCst) == 0 &&
-           PendingTasks(scheduler) == 0;
-}
 
 // Answers all requests if nothing is pending but the tasks that wait in these requests. Otherwise
 // puts the requests back. Such a task cannot finish before it is answered.
@@ -27,14 +21,12 @@ bool AnswerOrGiveBack(Scheduler &scheduler, Worker *worker) noexcept {
     for (const IdleRequest *request = requests; request != nullptr; request = request->next)
         tasks += request->isTask;
     const bool idle = PendingTasks(scheduler) == tasks;
-    while (requests != nullptr) {
-        IdleRequest *request = requests;
+    while (IdleRequest *const request = requests) {
         requests = request->next;  // the request is gone after its answer
-        if (idle) {
+        if (idle)
             Lower(scheduler, worker, request->counter, 1);
-        } else {
+        else
             scheduler.idleRequests.Push(request);
-        }
     }
     return idle;
 }
@@ -54,13 +46,14 @@ void WantEnd(Scheduler &scheduler, Worker *worker, uint64_t withdrawsAt) noexcep
              withdrawsAt != Timers::kNever ? withdrawsAt : closesAt);
 }
 
-bool EndRun(Scheduler &scheduler) noexcept {
-    if (!IsOver(scheduler)) return false;
-    if (!EntryGate::Close(*scheduler.taskScheduler, [&] { return IsOver(scheduler); }))
-        return false;
+bool EndRun(Scheduler &scheduler, Worker *worker) noexcept {
+    const auto isOver = [&] {
+        return scheduler.endWanted.load(kSeqCst) && scheduler.guests.load(kSeqCst) == 0 &&
+               PendingTasks(scheduler) == 0;
+    };
+    if (!isOver() || !EntryGate::Close(*scheduler.taskScheduler, isOver)) return false;
     scheduler.stopping.store(true, kSeqCst);  // before any worker is woken
-    Worker *const caller = CurrentWorker();
-    WakeAll(scheduler, caller != nullptr && caller->scheduler == &scheduler ? caller : nullptr);
+    WakeAll(scheduler, worker);
     return true;
 }
 

@@ -1,19 +1,15 @@
-// Implements fiber_switch.h.
-#include "scheduler/run/fiber_switch.h"
+// Leaves a fiber for another one.
+#include "scheduler/run/run.h"
 
-#include "platform/race_finder.h"
 #include "scheduler/policy/next_work.h"
-#include "scheduler/run/rescue.h"
-#include "scheduler/state/order_access.h"
-#include "scheduler/state/reporting.h"
+#include "scheduler/state/order.h"
 #include "scheduler/state/trace.h"
-#include "scheduler/submit/claim.h"
-#include "scheduler/submit/ready.h"
+#include "scheduler/submit/finish.h"
 #include "scheduler/submit/wake.h"
 
 namespace weft::internal {
 
-Fiber *AcquireFiber(Worker &worker) noexcept {
+Fiber *AcquireFiber(Worker &worker, const Work &start) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     const uint32_t index = scheduler.free.Take(
         worker.index, scheduler.Slots(),
@@ -21,6 +17,8 @@ Fiber *AcquireFiber(Worker &worker) noexcept {
     if (index == FreeFibers::kNone) return nullptr;
     Fiber &fiber = scheduler.fibers[index];
     if (!fiber.isPrepared.load(kRelaxed)) fiber.Prepare(FiberMain);
+    fiber.start = start;
+    fiber.begins = !start;
     return &fiber;
 }
 
@@ -99,10 +97,7 @@ void Suspend(Fiber &self, Destination destination) noexcept {
     const bool draws = WEFT_UNLIKELY(worker.filter.isSpecial) && IsOrdered(*worker.scheduler);
     const Work work = draws ? Work{} : NextWork(worker);
     Fiber *to = work.entry.TheKind() == Entry::Fiber ? &work.entry.TheFiber() : nullptr;
-    if (to == nullptr && (to = AcquireFiber(worker)) != nullptr) {
-        to->start = work;
-        to->begins = !work;
-    }
+    if (to == nullptr) to = AcquireFiber(worker, work);
     if (WEFT_UNLIKELY(to == nullptr)) {
         to = WithoutFiber(self, destination, work);
         if (to == &self) return;

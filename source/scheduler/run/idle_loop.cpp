@@ -1,14 +1,10 @@
-// Implements idle_loop.h.
-#include "scheduler/run/idle_loop.h"
+// What a worker without work does: it searches, then sleeps.
+#include "scheduler/run/run.h"
 
 #include "scheduler/diagnose/watch.h"
-#include "scheduler/policy/fair.h"
 #include "scheduler/policy/next_work.h"
 #include "scheduler/policy/ordered.h"
 #include "scheduler/policy/places.h"
-#include "scheduler/run/ending.h"
-#include "scheduler/run/fiber_switch.h"
-#include "scheduler/run/rescue.h"
 #include "scheduler/state/trace.h"
 #include "scheduler/submit/wake.h"
 
@@ -58,7 +54,7 @@ void ParkInTime(Worker &worker) noexcept {
 void Sleep(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     scheduler.idle.Announce(worker.index, worker.filter.may | kAnyKeeper, worker.filter.isChoosy);
-    bool stays = scheduler.stopping.load(kSeqCst) || EndRun(scheduler) ||
+    bool stays = scheduler.stopping.load(kSeqCst) || EndRun(scheduler, &worker) ||
                  AnswerIdleRequests(scheduler, &worker);
     stays = stays || AnyWork(worker);  // [re-check]
     if (stays || (IsOrdered(scheduler) && PassTime(worker))) return GetUp(worker);
@@ -93,16 +89,21 @@ uint64_t CountQueued(const Worker &worker) noexcept {
     return count;
 }
 
-// On the CPU of its waker a search would keep the waker from its work. A hint.
-bool MaySearch(const Worker &worker) noexcept {
-    switch (worker.scheduler->options.idle) {
-        case IdlePolicy::Spin:
-            return true;
-        case IdlePolicy::Sleep:
-            return false;
-        default:
-            return worker.parker.WakersCpu() != env::CurrentCpu();
+// Returns a free fiber, which looks for work. If none is free, takes the usual work first, then
+// that of all levels and places in turn: continues ready fibers, rescues tasks, and puts other
+// tasks behind all others. Returns null after as many looks as there are pieces of work.
+Fiber *FindFiber(Worker &worker) noexcept {
+    if (Fiber *const fiber = AcquireFiber(worker)) return fiber;
+    worker.fair.budget = 0;  // the nap is not charged to the fiber that comes next
+    const uint64_t most = 1 + CountQueued(worker);
+    for (uint64_t looks = 0; looks <= most; ++looks) {
+        const Work work = NextWork(worker, looks != 0);
+        if (!work) break;
+        if (work.entry.TheKind() == Entry::Fiber) return &work.entry.TheFiber();
+        if (Fiber *const fiber = Rescue(worker, work)) return fiber;
+        PutBehind(worker, work);
     }
+    return nullptr;
 }
 
 // The worker's filter has changed while it searches.
@@ -121,15 +122,17 @@ bool FindWork(Worker &worker, Work &work) noexcept {
     worker.current->counter.store(nullptr, kRelaxed);
     worker.current->name.store(nullptr, kRelaxed);
     bool isChoosy = worker.filter.isChoosy;
-    const bool spins = scheduler.options.idle == IdlePolicy::Spin;
+    const IdlePolicy policy = scheduler.options.idle;
+    const bool spins = policy == IdlePolicy::Spin;
     scheduler.idle.StartSearching(isChoosy);
     uint64_t since = env::Ticks(), looksAt = since;
     uint32_t passes = 0;
     worker.thief.left = 0;
-    bool searches = scheduler.options.idle != IdlePolicy::Sleep;
+    bool searches = policy != IdlePolicy::Sleep;
     for (uint32_t pauses = 1; !(work = NextWork(worker));
          pauses = std::min(pauses * 2, kMostPauses)) {
-        if (scheduler.stopping.load(kSeqCst) || worker.leaves || (spins && EndRun(scheduler))) {
+        if (scheduler.stopping.load(kSeqCst) || worker.leaves ||
+            (spins && EndRun(scheduler, &worker))) {
             if (scheduler.idle.StopSearching(isChoosy) && worker.leaves)
                 WakePlain(scheduler, &worker, 1);
             worker.rest.kind.store(Rest::kNone, kRelaxed);
@@ -138,13 +141,14 @@ bool FindWork(Worker &worker, Work &work) noexcept {
         if (isChoosy != worker.filter.isChoosy) SearchAs(worker, isChoosy = !isChoosy);
         if (spins && AnswerIdleRequests(scheduler, &worker)) continue;
         if (spins) Poll(worker, looksAt);
-        if (searches && (spins || env::Ticks() - since < scheduler.tuning.idleSearch)) {
+        if (spins || (searches && env::Ticks() - since < scheduler.tuning.idleSearch)) {
             for (uint32_t i = 0; i < pauses; ++i) env::Pause();
             continue;
         }
         Sleep(worker);
         passes = WakeHints::Take(worker.woken.passes);
-        searches = MaySearch(worker);
+        // on the CPU of its waker a search would keep the waker from its work
+        searches = policy != IdlePolicy::Sleep && worker.parker.WakersCpu() != env::CurrentCpu();
         since = env::Ticks();
         pauses = 1;
     }
@@ -159,39 +163,20 @@ bool FindWork(Worker &worker, Work &work) noexcept {
     return true;
 }
 
-// It runs a free fiber, which looks for work. If none is free, it takes the usual work first, then
-// that of all levels and places in turn. It continues ready fibers and rescues tasks, and puts
-// other tasks into the injector. After as many looks as there are pieces of work, it naps.
 void ThreadLoop(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     uint64_t looksAt = env::Ticks();
-    const auto findFiber = [&]() -> Fiber * {
-        if (Fiber *const fiber = AcquireFiber(worker)) {
-            fiber->begins = true;
-            return fiber;
-        }
-        worker.fair.budget = 0;  // the nap is not charged to the fiber that comes next
-        const uint64_t most = 1 + CountQueued(worker);
-        for (uint64_t looks = 0; looks <= most; ++looks) {
-            const Work work = NextWork(worker, looks != 0);
-            if (!work) break;
-            if (work.entry.TheKind() == Entry::Fiber) return &work.entry.TheFiber();
-            if (Fiber *const fiber = Rescue(worker, work)) return fiber;
-            PutBehind(worker, work);
-        }
-        return nullptr;
-    };
     StartClock(worker);
-    for (bool isFirst = true; !scheduler.stopping.load(kSeqCst); isFirst = false) {
-        if (worker.leaves && !isFirst) return;
-        if (Fiber *const fiber = findFiber()) {
+    while (!scheduler.stopping.load(kSeqCst)) {
+        if (Fiber *const fiber = FindFiber(worker)) {
             worker.rest.kind.store(Rest::kNone, kRelaxed);
             SwitchTo(worker.thread, *fiber, Destination::None);
-            continue;
+        } else {
+            AnswerIdleRequests(scheduler, &worker);
+            Poll(worker, looksAt);
+            env::NapThread();
         }
-        AnswerIdleRequests(scheduler, &worker);
-        Poll(worker, looksAt);
-        env::NapThread();
+        if (worker.leaves) return;
     }
 }
 

@@ -1,10 +1,9 @@
-// Implements rescue.h.
-#include "scheduler/run/rescue.h"
+// What happens if no fiber is free.
+#include "scheduler/run/run.h"
 
 #include "scheduler/policy/places.h"
 #include "scheduler/state/trace.h"
-#include "scheduler/submit/chunks.h"
-#include "scheduler/submit/ready.h"
+#include "scheduler/submit/deliver.h"
 #include "scheduler/submit/wake.h"
 
 namespace weft::internal {
@@ -50,16 +49,17 @@ Fiber *Climb(Worker &worker, Counter *counter, uint32_t slot) noexcept {
         Fiber *const full = TakeWaiter(worker, *counter, slot, false);
         if (full == nullptr) break;
         held.PushBack(*full);
-        counter = full->counter.load(
-            kRelaxed);  // the waiters for its inline tasks are on the fiber itself
+        // the waiters for its inline tasks are on the fiber itself
+        counter = full->counter.load(kRelaxed);
     }
     while (Node *const full = held.Take()) WaitAgain(worker, *static_cast<Fiber *>(full));
     return found;
 }
 
-void Give(Worker &worker, Fiber &fiber, const Work &work) noexcept {
+Fiber *Give(Worker &worker, Fiber &fiber, const Work &work) noexcept {
     if (IsTraced(*worker.scheduler)) EmitReady(*worker.scheduler, &worker, fiber);
     fiber.start = work;
+    return &fiber;
 }
 
 }  // namespace
@@ -67,8 +67,7 @@ void Give(Worker &worker, Fiber &fiber, const Work &work) noexcept {
 // The counter counts the task, so it is alive.
 Fiber *Rescue(Worker &worker, const Work &work) noexcept {
     Fiber *const fiber = Climb(worker, work.entry.TheCounter(), work.level.slot);
-    if (fiber != nullptr) Give(worker, *fiber, work);
-    return fiber;
+    return fiber != nullptr ? Give(worker, *fiber, work) : nullptr;
 }
 
 void PutBehind(Worker &worker, const Work &work) noexcept {
@@ -93,16 +92,10 @@ Fiber *WithoutFiber(Fiber &self, Destination destination, const Work &work) noex
         destination == Destination::ToWaiting && wait.deadline.load(kRelaxed) == Timers::kNever &&
         wait.target.load(kRelaxed) == 0 && work.entry.TheCounter() == wait.counter.load(kRelaxed) &&
         work.level.slot == self.level.slot;
-    Fiber *taker;
-    if (isOwn && wait.hasRoom)
-        taker = &self;
-    else  // it is not on the counter's list yet
-        taker = Climb(worker, isOwn ? self.counter.load(kRelaxed) : work.entry.TheCounter(),
-                      work.level.slot);
-    if (taker != nullptr) {
-        Give(worker, *taker, work);
-        return taker;
-    }
+    // `self` is not on the counter's list yet
+    Counter *const counter = isOwn ? self.counter.load(kRelaxed) : work.entry.TheCounter();
+    Fiber *const taker = isOwn && wait.hasRoom ? &self : Climb(worker, counter, work.level.slot);
+    if (taker != nullptr) return Give(worker, *taker, work);
     PutBehind(worker, work);
     return &worker.thread;
 }

@@ -1,16 +1,9 @@
-// Implements run_work.h.
-#include "scheduler/run/run_work.h"
+// Runs tasks, and the loop of each fiber of the pool.
+#include "scheduler/run/run.h"
 
-#include "platform/floating_point.h"
 #include "platform/thread_end.h"
 #include "scheduler/policy/next_work.h"
-#include "scheduler/run/fiber_switch.h"
-#include "scheduler/run/idle_loop.h"
-#include "scheduler/state/group_of_tasks.h"
-#include "scheduler/state/reporting.h"
 #include "scheduler/state/trace.h"
-#include "scheduler/submit/claim.h"
-#include "scheduler/submit/finish.h"
 #include "scheduler/submit/submit.h"
 #include "scheduler/submit/wake.h"
 
@@ -19,7 +12,6 @@
 
 namespace weft::internal {
 
-// Destroys the task, if it is a closure.
 void SkipTask(const Fiber &self, Task task) noexcept {
     auto &closures = self.worker->scheduler->closures;
     if (reinterpret_cast<uintptr_t>(task.arg) % alignof(ClosureBlock) != 0 ||
@@ -32,26 +24,18 @@ void SkipTask(const Fiber &self, Task task) noexcept {
     closures.GiveBack(block->index, CacheOf(self.worker));
 }
 
-namespace {
-
-// Called in the handler of an exception.
-[[maybe_unused]] bool IsKept(TaskGroup *group) noexcept {
-    if (group != nullptr) TaskGroupAccess::Fail(*group, std::current_exception());
-    return group != nullptr;
-}
-
-}  // namespace
-
 #if defined(__cpp_exceptions) || defined(_CPPUNWIND)
 void TaskThrew(const Fiber &self, TaskGroup *group) noexcept {
+    const char *what = "not a std::exception";
     try {
         throw;
     } catch (const std::exception &exception) {
-        if (!IsKept(group)) ReportThrown(*self.worker->scheduler, exception.what());
+        what = exception.what();  // the caller's handler keeps the exception
     } catch (...) {
         CheckThreadStays();
-        if (!IsKept(group)) ReportThrown(*self.worker->scheduler, "not a std::exception");
     }
+    if (group != nullptr) return TaskGroupAccess::Fail(*group, std::current_exception());
+    ReportThrown(*self.worker->scheduler, what);
 }
 #endif
 
@@ -66,25 +50,20 @@ void CheckFloatingPoint(const Fiber &self, uint64_t before) noexcept {
 
 namespace {
 
-// Counts the tasks of a chunk as picks, several at once. A task may have counted picks, too.
-void CountPicks(Worker &worker, uint32_t picks) noexcept {
-    uint32_t &budget = worker.fair.budget;
-    budget -= std::min(budget, picks);
-    if (budget == 0) ReadClock(worker);
-}
-
-}  // namespace
-
 constexpr uint32_t kTasksToLook = 4;  // tasks of a chunk between two looks
 
 // Returns true if others are idle, and find nothing to steal in this worker's deque.
-static WEFT_FORCEINLINE bool OthersStarve(const Worker &worker, const Chunk &chunk) noexcept {
+WEFT_FORCEINLINE bool OthersStarve(const Worker &worker, const Chunk &chunk) noexcept {
     return worker.scheduler->idle.AnyIdle() && worker.queue[chunk.level.Index()].LooksEmpty();
 }
 
-// Puts the chunk back and returns false if other work is due, else returns true. Reads the clock
-// early if others find nothing to steal, and tasks have become long.
-WEFT_NOINLINE static bool GoesOn(Worker &worker, Chunk &chunk) noexcept {
+// Counts tasks of the chunk as picks. Puts the chunk back and returns false if other work is due,
+// else returns true. Reads the clock early if others find nothing to steal, and tasks have become
+// long.
+WEFT_NOINLINE bool GoesOn(Worker &worker, Chunk &chunk, uint32_t picks) noexcept {
+    uint32_t &budget = worker.fair.budget;
+    budget -= std::min(budget, picks);  // a task may have counted picks, too
+    if (budget == 0) ReadClock(worker);
     if (OthersStarve(worker, chunk) && IsLongNow(worker)) ReadClock(worker);
     if (!IsCalled(worker)) return true;
     Settle(worker, 0);
@@ -97,7 +76,7 @@ WEFT_NOINLINE static bool GoesOn(Worker &worker, Chunk &chunk) noexcept {
 // take long, the rest of the chunk goes back to the deque before a task begins: it never waits for
 // a long one. The first task counts as a pick already.
 template <class Call>
-static WEFT_FORCEINLINE void RunTasksOf(Fiber &self, Chunk &chunk, Call call) noexcept {
+WEFT_FORCEINLINE void RunTasksOf(Fiber &self, Chunk &chunk, Call call) noexcept {
     Worker *worker = self.worker;
     Counter *const counter = chunk.of.counter;
     const uint32_t last = chunk.end - 1u;
@@ -114,7 +93,7 @@ static WEFT_FORCEINLINE void RunTasksOf(Fiber &self, Chunk &chunk, Call call) no
                 chunk.begin = static_cast<uint8_t>(++next);
                 call(worker->taskScheduler, task, next);
                 worker = self.worker;
-                EndIfForked(*worker->scheduler, worker->home);
+                EndIfForked(*worker);
                 if (WEFT_UNLIKELY(worker->claim != &chunk)) return Ran(*worker, counter, 1);
                 calls = (worker->scheduler->notices.Look() & worker->filter.heeds) != 0 ||
                         !worker->inbox.LooksEmpty();
@@ -126,51 +105,37 @@ static WEFT_FORCEINLINE void RunTasksOf(Fiber &self, Chunk &chunk, Call call) no
             worker->fair.budget = budget -= next - begin;  // a task may leave this loop
             begin = next;
         }
-        CountPicks(*worker, next - begin);
-        if (!GoesOn(*worker, chunk)) return;
+        if (!GoesOn(*worker, chunk, next - begin)) return;
     }
     const Task task = chunk.Tasks()[next++];
     chunk.begin = static_cast<uint8_t>(next);
     next == chunk.end ? EndChunk(*worker) : ReleaseClaims(*worker);
     call(worker->taskScheduler, task, next);
-    EndIfForked(*self.worker->scheduler, self.worker->home);
+    EndIfForked(*self.worker);
     Ran(*self.worker, counter, 1);
 }
 
-static void RunTraced(Fiber &self, Chunk &chunk) noexcept {
+// The tasks are traced, or of a group, or both.
+void RunSpecial(Fiber &self, Chunk &chunk) noexcept {
     const TasksOf of = chunk.of;
-    const uint32_t first = chunk.numbers.first, end = chunk.end;
-    const uint32_t stolenFrom = std::exchange(chunk.stolenFrom, kAnyWorker);
+    const TaskNumbers numbers = chunk.numbers;
+    const uint32_t end = chunk.end, stolenFrom = std::exchange(chunk.stolenFrom, kAnyWorker);
     RunTasksOf(self, chunk, [&](TaskScheduler *scheduler, Task task, uint32_t next) {
-        const TracedTask traced(self, task, of, first + next - 1, stolenFrom, next != end);
+        if (!numbers.areTraced) return CallTask(self, scheduler, task, GroupOf(of));
+        const TracedTask traced(self, task, of, numbers.first + next - 1, stolenFrom, next != end);
         CallTask(self, scheduler, task, GroupOf(of));
     });
-    TellKeptEnd(*self.worker);
+    if (numbers.areTraced) TellKeptEnd(*self.worker);
 }
 
-static void RunOfGroup(Fiber &self, Chunk &chunk) noexcept {
-    TaskGroup &group = *GroupOf(chunk.of);
-    RunTasksOf(self, chunk, [&](TaskScheduler *scheduler, Task task, uint32_t) {
-        CallTask(self, scheduler, task, &group);
-    });
-}
+}  // namespace
 
 void RunChunk(Fiber &self, Chunk &chunk) noexcept {
-    if (WEFT_UNLIKELY(chunk.numbers.areTraced)) return RunTraced(self, chunk);
-    if (WEFT_UNLIKELY(chunk.of.isGroup)) return RunOfGroup(self, chunk);
+    if (WEFT_UNLIKELY(chunk.numbers.areTraced || chunk.of.isGroup)) return RunSpecial(self, chunk);
     RunTasksOf(self, chunk, [&](TaskScheduler *scheduler, Task task, uint32_t) {
         CallTask(self, scheduler, task, nullptr);
     });
 }
-
-WEFT_FORCEINLINE static void RunIt(Fiber &self, const Entry &entry) noexcept {
-    if (entry.TheKind() == Entry::Chunk) return RunChunk(self, entry.TheChunk());
-    Counter *const counter = entry.TheCounter();
-    RunTask(self, entry.TheTask(), GroupOf(entry));
-    Ran(*self.worker, counter, 1);
-}
-
-void RunEntry(Fiber &self, const Entry &entry) noexcept { RunIt(self, entry); }
 
 namespace {
 
@@ -189,7 +154,7 @@ WEFT_FORCEINLINE void RunWork(Fiber &self, const Entry &entry, Level level,
     self.scope = of.scope;
     self.pinnedTo = isPinned ? worker.index : kAnyWorker;
     if (isPinned) race::ComesToThread(&worker);
-    RunIt(self, entry);
+    RunEntry(self, entry);
     if (isPinned) race::LeavesThread(self.worker);
 }
 
@@ -201,14 +166,13 @@ Work EndOnFiber(Worker &worker) noexcept {
     Flush(worker);
     Fiber *const next = AcquireFiber(worker);
     if (next == nullptr) return {};
-    next->begins = true;
     return {Entry::Of(*next), next->level, false};
 }
 
 }  // namespace
 
-// `begins` and `start` are set when the fiber is taken from the pool. RegisterWaiter wakes no
-// keeper if the worker is about to search. If the worker then finds work, it wakes a keeper here.
+// RegisterWaiter wakes no keeper if the worker is about to search. If the worker then finds work,
+// it wakes a keeper here.
 FiberContext *FiberMain(void *arg) noexcept {
     Fiber &self = *static_cast<Fiber *>(arg);
     FinishSwitch(*self.worker);
@@ -217,9 +181,8 @@ FiberContext *FiberMain(void *arg) noexcept {
         if (self.begins && self.worker->scheduler->ending != nullptr)
             return self.worker->scheduler->ending;
         while (work || (work = NextWork(*self.worker)) || FindWork(*self.worker, work)) {
-            if (std::exchange(self.begins, false)) {
+            if (std::exchange(self.begins, false))
                 KeepDeadline(*self.worker->scheduler, self.worker);
-            }
             if (work.entry.TheKind() == Entry::Fiber) break;
             RunWork(self, work.entry, work.level, work.isPinned);
             if (work.isPinned) Unbind(*self.worker->scheduler, self.worker, *self.worker, 1);

@@ -34,9 +34,8 @@ int64_t Signed(uint64_t value) noexcept {
     return static_cast<int64_t>(std::min<uint64_t>(value, kMost));
 }
 
-template <class Number>
 Status OutOfRange(const SchedulerOptions &options, const char *hint, const char *name,
-                  Number value) noexcept {
+                  int64_t value) noexcept {
     ReportMistake(options, ReportCode::BadOption, hint,
                   "SchedulerOptions::%s is %lld, which is out of range", name,
                   static_cast<long long>(value));
@@ -45,8 +44,6 @@ Status OutOfRange(const SchedulerOptions &options, const char *hint, const char 
 
 // Checks that each group is complete, and that the groups have as many workers as the options say.
 Status CheckGroups(const SchedulerOptions &options, uint32_t workers) noexcept {
-    if (options.groupCount > kMaxGroups)
-        return OutOfRange(options, "Give up to 8.", "groupCount", options.groupCount);
     if (options.groupCount != 0 && options.groups == nullptr)
         return BadOption(options, "Give groupCount groups.", "groups");
     uint64_t sum = 0;
@@ -64,7 +61,7 @@ Status CheckGroups(const SchedulerOptions &options, uint32_t workers) noexcept {
     if (options.groupCount != 0 && sum != workers) {
         return OutOfRange(
             options, "Give the groups as many workers together as SchedulerOptions::workers says.",
-            "groups: the sum of their workers", sum);
+            "groups: the sum of their workers", Signed(sum));
     }
     return Status::Ok;
 }
@@ -124,15 +121,14 @@ Status CheckOptions(const SchedulerOptions &options, uint32_t leastWorkers) noex
                           "structBytes", options.structBytes);
     }
     const uint32_t workers = EffectiveWorkers(options);
-    if (workers < leastWorkers || workers > 1024) {
-        return OutOfRange(options, "Give 1 to 1024, or kAnyWorker; for Start also 0.", "workers",
-                          workers);
-    }
     const struct {
         const char *name;
         int64_t value, least, most;
         const char *hint;
     } ranges[] = {
+        {"workers", workers, leastWorkers, 1024,
+         "Give 1 to 1024, or kAnyWorker; for Start also 0."},
+        {"groupCount", options.groupCount, 0, kMaxGroups, "Give up to 8."},
         {"maxAttached", options.maxAttached, 1, 1024, "Give 1 to 1024."},
         {"fibers", options.fibers, 0, kMaxFibers, "Give at most 1,000,000."},
         {"pendingTasks", options.pendingTasks, 0, 65536, "Give at most 65,536."},
@@ -157,19 +153,15 @@ Status CheckOptions(const SchedulerOptions &options, uint32_t leastWorkers) noex
             return OutOfRange(options, range.hint, range.name, range.value);
     }
     const MemoryHooks &memory = options.memory;
-    if ((memory.allocate != nullptr) != (memory.release != nullptr)) {
+    if ((memory.allocate != nullptr) != (memory.release != nullptr))
         return BadOption(options, "Give allocate and release together.", "memory");
-    }
-    if ((memory.reserveStacks != nullptr) != (memory.releaseStacks != nullptr)) {
+    if ((memory.reserveStacks != nullptr) != (memory.releaseStacks != nullptr))
         return BadOption(options, "Give reserveStacks and releaseStacks together.", "memory");
-    }
     if (const Status status = CheckGroups(options, workers); status != Status::Ok) return status;
     const Affinity &affinity = options.affinity;
-    const bool explicitMasks = affinity.kind == Affinity::Kind::Explicit;
-    if (explicitMasks &&
-        (affinity.masks == nullptr || affinity.maskWords < 1 || affinity.maskWords > 1024)) {
+    if (affinity.kind == Affinity::Kind::Explicit &&
+        (affinity.masks == nullptr || affinity.maskWords < 1 || affinity.maskWords > 1024))
         return BadOption(options, "Give a mask of 1 to 1,024 words for each worker.", "affinity");
-    }
     if (options.workers == kAnyWorker) CheckDefaultWorkers(options, workers);
     return Status::Ok;
 }

@@ -47,10 +47,8 @@ struct DebugRoot {
     const void *schedulers;
 };
 
-/// Returns &weft_debug_root. Scheduler::debugRoot holds it, so that linkers keep the object in a
-/// program that is linked with the static library.
-const void *DebugRootOfProcess() noexcept;
-
 }  // namespace weft::internal
 
+/// Scheduler::debugRoot holds its address, so that linkers keep the object in a program that is
+/// linked with the static library.
 extern "C" WEFT_API weft::internal::DebugRoot weft_debug_root;

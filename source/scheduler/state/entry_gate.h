@@ -13,13 +13,40 @@
 
 #include "platform/backoff.h"
 #include "platform/env.h"
-#include "scheduler/state/scheduler_state.h"
+#include "weft/options.h"
 #include "weft/task_scheduler.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <new>
+#include <type_traits>
 
 namespace weft::internal {
+
+struct Scheduler;
+
+/// The state of a TaskScheduler. Idle: it does not run. Running: in Run. Starting, Started,
+/// Stopping: from Start to the end of Stop.
+enum class Life : uint8_t { Idle, Running, Starting, Started, Stopping };
+
+/// The private members of a TaskScheduler. They also exist while it does not run.
+struct SchedulerState {
+    explicit SchedulerState(const SchedulerOptions &given) noexcept : options(given) {}
+
+    struct alignas(64) Stripe {
+        env::Atomic<uint32_t> inside{0};  // external threads that are inside the gate
+    };
+    SchedulerOptions options;
+    std::atomic<Life> life{Life::Idle};
+    Scheduler *started = nullptr;                 // from Start to Stop
+    env::Atomic<Scheduler *> scheduler{nullptr};  // null while it does not run
+    env::Atomic<uint32_t> closing{0};             // a thread checks whether the run is over
+    Stripe stripes[4];
+    // The number of ExternalWork objects. On another cache line than the members that each call
+    // reads.
+    alignas(64) env::Atomic<uint32_t> outside{0};
+    std::atomic<const char *> outsideNames[7]{};  // of some of these, for DescribeWaiters
+};
 
 /// Gives access to the private state of a TaskScheduler, and implements the gate.
 struct EntryGate {
@@ -32,8 +59,7 @@ struct EntryGate {
             static_cast<SchedulerState *>(static_cast<void *>(scheduler.m_storage)));
     }
     static const SchedulerState &StateOf(const TaskScheduler &scheduler) noexcept {
-        return *std::launder(
-            static_cast<const SchedulerState *>(static_cast<const void *>(scheduler.m_storage)));
+        return StateOf(const_cast<TaskScheduler &>(scheduler));
     }
     static void Construct(TaskScheduler &scheduler, const SchedulerOptions &options) noexcept {
         new (scheduler.m_storage) SchedulerState(options);
@@ -115,8 +141,7 @@ struct EntryGate {
     }
 
 private:
-    static constexpr uint32_t kStripes =
-        sizeof(SchedulerState::stripes) / sizeof(SchedulerState::Stripe);
+    static constexpr uint32_t kStripes = std::extent_v<decltype(SchedulerState::stripes)>;
 
     template <class Condition>
     static void Await(Condition condition) noexcept {

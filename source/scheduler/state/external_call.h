@@ -49,9 +49,6 @@ public:
                (WEFT_LIKELY(!running->endWanted.load(kRelaxed)) || IsOpen(call));
     }
 
-    /// Goes out of the gate until Return. Makes the thread a guest, so that the scheduler stays.
-    void Leave() noexcept;
-    void Return() noexcept;
     /// Returns the call of this thread in which this call was made, or null.
     ExternalCall *Outer() const noexcept { return static_cast<ExternalCall *>(m_outer); }
 

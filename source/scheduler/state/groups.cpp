@@ -30,10 +30,6 @@ uint32_t RunsOf(const Scheduler &scheduler, const Worker &worker) noexcept {
            (runsLow ? kPlainLow : 0);
 }
 
-uint32_t SlotsInUse(const Scheduler &scheduler) noexcept {
-    return (1u << (scheduler.options.groupCount + 1)) - 1;
-}
-
 void AssignGroups(Scheduler &scheduler) noexcept {
     SchedulerOptions &options = scheduler.options;
     std::copy_n(options.groups, options.groupCount, scheduler.groups);

@@ -16,7 +16,9 @@ namespace weft::internal {
 void AssignGroups(Scheduler &scheduler) noexcept;
 
 /// The slots that are in use: of no group, and of each group.
-uint32_t SlotsInUse(const Scheduler &scheduler) noexcept;
+inline uint32_t SlotsInUse(const Scheduler &scheduler) noexcept {
+    return (1u << (scheduler.options.groupCount + 1)) - 1;
+}
 
 /// Returns the levels that the worker may run, apart from limits of its waits. For its owner.
 uint32_t RunsOf(const Scheduler &scheduler, const Worker &worker) noexcept;

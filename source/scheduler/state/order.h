@@ -15,14 +15,14 @@
 // order gives the same run, unless tasks depend on something outside.
 #pragma once
 
+#include "platform/compiler.h"
+#include "scheduler/state/scheduler.h"
+
 #include <algorithm>
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
 
 namespace weft::internal {
-
-class Fiber;
 
 /// The number of runs with an order in this process. relaxed: the thread that begins a run reads it
 /// again only later, and other threads do not take part.
@@ -88,5 +88,17 @@ private:
         return z ^ (z >> 31);
     }
 };
+
+inline bool IsOrdered(const Scheduler &scheduler) noexcept {
+    return WEFT_UNLIKELY(scheduler.order != nullptr);
+}
+/// Returns the time. With an order it is virtual.
+inline uint64_t TimeOf(Scheduler &scheduler) noexcept {
+    return IsOrdered(scheduler) ? scheduler.order->ReadClock() : env::Now();
+}
+/// Returns true if the run has been given up. Tasks that are left never run again.
+inline bool IsGivenUp(const Scheduler &scheduler) noexcept {
+    return IsOrdered(scheduler) && scheduler.order->isGivenUp;
+}
 
 }  // namespace weft::internal

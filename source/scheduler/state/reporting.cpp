@@ -89,6 +89,23 @@ bool IsFirst(Scheduler &scheduler, ReportCode code) noexcept {
                 "and its thread cannot end in this way");
 }
 
+// Returns true if a wait record of the counter is not one of deferred tasks that were withdrawn
+// (Deferred). Removes none. relaxed: the record keeps the object, and the caller knows of the
+// withdrawal.
+bool IsAwaited(Scheduler &scheduler, const Counter &counter) noexcept {
+    bool isAwaited = false;
+    const auto look = [&](uint32_t owner, uint32_t) {
+        const bool isDeferred = (owner & kOwnerKind) == kDeferredOwner;
+        isAwaited = isAwaited || !isDeferred ||
+                    (scheduler.deferred.At(owner & ~kOwnerKind).state.load(kRelaxed) &
+                     Deferred::kWithdrawn) == 0;
+        return false;
+    };
+    scheduler.counters.RemoveIf(CounterAccess::Word(const_cast<Counter &>(counter)), kNoCache,
+                                look);
+    return isAwaited;
+}
+
 }  // namespace
 
 void ReportMistake(const SchedulerOptions &options, ReportCode code, const char *hint,
@@ -134,27 +151,6 @@ void ReportFault(const SchedulerOptions &options, const char *what, const char *
     line[length + 1] = 0;
     env::WriteError(line);
 }
-
-namespace {
-
-// Returns true if a wait record of the counter is not one of deferred tasks that were withdrawn
-// (Deferred). Removes none. relaxed: the record keeps the object, and the caller knows of the
-// withdrawal.
-bool IsAwaited(Scheduler &scheduler, const Counter &counter) noexcept {
-    bool isAwaited = false;
-    const auto look = [&](uint32_t owner, uint32_t) {
-        const bool isDeferred = (owner & kOwnerKind) == kDeferredOwner;
-        isAwaited = isAwaited || !isDeferred ||
-                    (scheduler.deferred.At(owner & ~kOwnerKind).state.load(kRelaxed) &
-                     Deferred::kWithdrawn) == 0;
-        return false;
-    };
-    scheduler.counters.RemoveIf(CounterAccess::Word(const_cast<Counter &>(counter)), kNoCache,
-                                look);
-    return isAwaited;
-}
-
-}  // namespace
 
 void ReportDestroyed(const Counter &counter) noexcept {
     const CounterWord word{CounterAccess::Word(counter).load(kRelaxed)};

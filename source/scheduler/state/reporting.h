@@ -25,7 +25,7 @@ inline void *InReport() noexcept {
 
 /// LeaveCalls: the calling thread, which is about to report, leaves all calls that it is in. It
 /// becomes a guest of their schedulers. ReturnToCalls brings it back. `innermost`: null if the
-/// thread is in no call. Defined in wait/leave_calls.cpp.
+/// thread is in no call. Defined in wait/external.cpp.
 class ExternalCall;
 void LeaveCalls(ExternalCall *innermost) noexcept;
 void ReturnToCalls(ExternalCall *innermost) noexcept;

@@ -1,5 +1,4 @@
-// The scheduler: what all its workers share. This is data; the functions are in the other folders
-// of scheduler/.
+// The scheduler: what all its workers share.
 #pragma once
 
 #include "containers/atomic_bit_set.h"
@@ -16,7 +15,6 @@
 #include "platform/memory.h"
 #include "platform/stack_memory.h"
 #include "scheduler/state/debug_root.h"
-#include "scheduler/state/deferred.h"
 #include "scheduler/state/fibers.h"
 #include "scheduler/state/worker.h"
 #include "weft/closure.h"
@@ -57,6 +55,21 @@ struct ThreadWaiter {
     uint32_t target = 0;
     WaitKind kind = WaitKind::Counter;
     uint64_t deadline = 0;
+};
+
+/// A wait for one of several counters, on the stack of its caller. Each of the counters has a wait
+/// record, whose owner is an AnyRecord.
+struct AnyWait {
+    static constexpr uint32_t kNone = ~0u;
+    Counter *const *counters;  // these two: for debuggers
+    uint64_t count;
+    Counter first{1};  // zero: one of the counters was reached
+    Counter all{0};    // records that are still on their counters, or on the way
+    env::Atomic<uint32_t> winner{kNone};
+};
+struct AnyRecord {
+    AnyWait *wait = nullptr;
+    uint32_t which = 0;  // of the counters
 };
 
 /// The owner of a wait record or a timer. A fiber is named by its index. A ThreadWaiter, a Deferred
@@ -101,7 +114,7 @@ struct LateEnd {
     bool hasWithdrawn = false;
 };
 
-/// A thread that looks whether tasks end (diagnose/watchdog.cpp).
+/// A thread that looks whether tasks end (diagnose/stall.cpp).
 struct Watchdog {
     env::Thread thread;
     env::Parker parker;
@@ -167,7 +180,7 @@ struct Scheduler {
     Idle idle;
 
     alignas(kLineBytes) PushList<Node> injector;  // what any worker may take
-    PushList<Node> behind[kLevels];  // rests of chunks, see PutBack in submit/claim.cpp
+    PushList<Node> behind[kLevels];  // rests of chunks, see PutBack in submit/finish.cpp
 
     // Tasks submitted by external threads.
     alignas(kLineBytes) env::Atomic<uint64_t> submittedOutside{0};
@@ -192,7 +205,7 @@ struct Scheduler {
     // context continues.
     FiberContext *ending = nullptr;
     Task main{nullptr, nullptr};
-    const void *const debugRoot = DebugRootOfProcess();  // linkers keep it
+    const void *const debugRoot = &weft_debug_root;  // linkers keep it
 
     bool IsAttachedSlot(uint32_t index) const noexcept { return index >= workerCount; }
     /// Returns true if a chunk was put behind all others. seq_cst.

@@ -1,9 +1,11 @@
-// Implements stack_sample.h.
-#include "scheduler/state/stack_sample.h"
-
+// Measures the stacks of tasks (StackSample), for SchedulerOptions::stackMeter.
+//
+// Stacks grow towards lower addresses. Before the task begins, the stack below the current frame is
+// set to zero. After the task, the lowest word that is not zero shows how much stack it has used.
 #include "platform/compiler.h"
 #include "platform/sanitizers.h"
 #include "platform/stack_memory.h"
+#include "scheduler/state/trace.h"
 
 #include <algorithm>
 #include <cstring>

@@ -9,11 +9,13 @@
 // processors agree, the times of events that depend on each other are in the right order.
 #pragma once
 
+#include "core/stack_meter_access.h"
 #include "platform/compiler.h"
 #include "scheduler/state/scheduler.h"
-#include "scheduler/state/stack_sample.h"
 
 namespace weft::internal {
+
+struct TraceRecord;
 
 /// Begins to trace if the options ask for it. Returns false if there is no memory.
 bool BeginTracing(Scheduler &scheduler) noexcept;
@@ -52,6 +54,32 @@ void TraceDeferred(Scheduler &scheduler, Worker *worker, const ChunkList &tasks)
 /// The chunk was stolen from this worker, if the entry is one.
 void NoteVictim(const Entry &entry, uint32_t victim) noexcept;
 
+/// Measures how much of its fiber's stack a task uses (stack_sample.cpp). The object lies in the
+/// frame of the function that calls the task. Only the thread that runs the fiber uses it.
+class StackSample {
+public:
+    /// Call it right before a task, on the fiber of the task. Begins to measure the task, if the
+    /// meter chooses it.
+    ///
+    /// `bottom`: the lowest byte of the fiber's stack. Null for a thread's own stack: then the
+    /// task is not measured. `inner`: of the fiber. Until End it points to this object. If the
+    /// task runs on top of another one, the measurement of that one pauses until End.
+    void Begin(StackMeter &meter, char *bottom, StackSample *&inner, const char *name,
+               TaskFunction function) noexcept;
+
+    /// Call it right after the task. Returns how many bytes of stack it has used, or 0 if it was
+    /// not measured.
+    size_t End(char *bottom, StackSample *&inner) noexcept;
+
+private:
+    void Look(char *bottom) noexcept;
+
+    StackMeterAccess::Entry *m_entry = nullptr;  // null: the task is not measured
+    StackSample *m_outer = nullptr;              // of the task on top of which this one runs
+    const char *m_top = nullptr;                 // the task's frames begin here or lower
+    const char *m_lowest = nullptr;              // the lowest word known to be used
+};
+
 /// While it lives, a traced task runs on the fiber: tells TaskBegin and TaskEnd, and measures the
 /// stack if there is a StackMeter.
 class TracedTask {
@@ -67,7 +95,8 @@ public:
 private:
     void Begin(uint64_t ticks) noexcept;
     void End(uint64_t ticks) noexcept;
-    TraceEvent EventAt(uint64_t ticks) const noexcept;
+    void Tell(TraceKind kind, uint64_t ticks, uint32_t other, uint32_t count = 0) noexcept;
+    TraceRecord RecordAt(uint64_t ticks, uint32_t kind) const noexcept;
 
     Fiber &m_self;
     const Task m_task;

@@ -1,6 +1,7 @@
 // Work in the forms in which it moves: entries of deques, chunks of tasks, nodes of lists.
 #pragma once
 
+#include "core/timers.h"
 #include "platform/compiler.h"
 #include "platform/env.h"
 #include "scheduler/state/level.h"
@@ -37,8 +38,7 @@ struct TaskNumbers {
     bool areTraced = false;
 };
 
-/// One or more tasks of one submission, queued as one item. One thread at a time owns a
-/// chunk. The tasks lie right behind this object.
+/// The tasks of a chunk lie right behind this object. One thread at a time owns it.
 struct Chunk : Node {
     Chunk() noexcept : Node(Kind::Chunk), isPinned(false), isOld(false) {}
     Task *Tasks() noexcept { return reinterpret_cast<Task *>(this + 1); }
@@ -47,7 +47,7 @@ struct Chunk : Node {
     bool isPinned : 1;           // only one worker may run it
     bool isOld : 1;              // a fair pick has taken it
     uint8_t begin = 0, end = 0;  // the tasks that have not begun
-    uint8_t settled = 0;         // the tasks before it are counted as finished (submit/claim.h)
+    uint8_t settled = 0;         // the tasks before it are counted as finished (submit/finish.h)
     uint32_t index = 0;          // in its pool
     // Only if the tasks are traced.
     TaskNumbers numbers;
@@ -177,6 +177,45 @@ struct NodeQueue {
     Node *Take() noexcept {
         return TakeIf([](const Node &) { return true; });
     }
+};
+
+/// Chunks, linked from the newest to the oldest.
+struct ChunkList {
+    Chunk *newest = nullptr, *oldest = nullptr;
+    uint32_t chunks = 0;
+    uint32_t onWorker = kAnyWorker;  // the tasks are pinned to it
+};
+
+/// Tasks of one submission that wait for counters, for a deadline, or for whichever of the two
+/// comes first. It has a wait record on each of the counters (owner: kDeferredOwner + its index).
+///
+/// `state` says how many records, timers and calls still refer to the object. The call that submits
+/// it counts, too, so the tasks are not handed over while it still registers. The reference at
+/// which `firesAt` are left hands them over. The last one frees the object.
+///
+/// If it is withdrawn, the tasks are handed over at once. A wait record stays on its counter,
+/// because the counter may be gone by now. So the object stays until the counter is reached or the
+/// run ends.
+struct Deferred {
+    static constexpr uint64_t kLeft = 0xffffffff;
+    static constexpr uint64_t kWithdrawn = uint64_t{1} << 32;
+    static constexpr uint64_t kHeld = uint64_t{1} << 33;  // it is not withdrawn meanwhile
+    static constexpr uint32_t kGenerationShift = 34;
+
+    // generation : 30 | held : 1 | withdrawn : 1 | references left : 32
+    env::Atomic<uint64_t> state{0};
+    // What counts the tasks: a hint for WithdrawBatchesOf.
+    env::Atomic<const Counter *> counter{nullptr};
+    Timer timer;
+    ChunkList tasks;
+    env::Atomic<uint32_t> firesAt{0};
+    // For reports and StopFor. Valid for a thread that refers to the object.
+    const char *name = nullptr;  // of the tasks
+    uint32_t count = 0;
+    bool isKept = false;      // StopFor does not withdraw the tasks
+    bool isPeriodic = false;  // the task of a PeriodicTask
+    bool hasRecord = false;   // of AfterOrAt: there was memory for the wait record
+    uint32_t index = 0;       // in its pool
 };
 
 }  // namespace weft::internal

@@ -1,5 +1,4 @@
-// A worker: all that one thread of the scheduler owns. This is data; the functions are in the other
-// folders of scheduler/.
+// A worker: all that one thread of the scheduler owns.
 #pragma once
 
 #include "containers/push_list.h"
@@ -22,7 +21,7 @@ struct Scheduler;
 struct ThreadWaiter;
 
 /// What happens to the fiber that was left. The next context on the thread carries it out first
-/// (run/fiber_switch.h).
+/// (run/fiber_switch.cpp).
 enum class Destination : uint8_t {
     None,       ///< it stays with this worker
     ToPool,     ///< it is free
@@ -31,8 +30,7 @@ enum class Destination : uint8_t {
     ToBack      ///< it has yielded: it goes to the injector, or to its inbox if it is pinned
 };
 
-/// Finished tasks of one counter for which it has not been lowered yet. While there are any, the
-/// counter is above zero, so it is alive.
+/// Finished tasks of one counter. While there are any, the counter is above zero, so it is alive.
 struct Finished {
     Counter *counter = nullptr;
     uint32_t tasks = 0;
@@ -41,8 +39,7 @@ struct Finished {
     bool MayFollow(const Counter *next) const noexcept { return tasks == 0 || next == counter; }
 };
 
-/// The fiber that this worker has made ready last. While `isQuiet`, nobody was woken for it,
-/// because the worker is about to pick and probably continues it: see MakeReady.
+/// The fiber that this worker has made ready last: see MakeReady.
 struct HandOver {
     const Fiber *last = nullptr;  // the latest one that this worker has made ready; compared only
     bool isQuiet = false;         // nobody was woken for it
@@ -81,7 +78,7 @@ struct OwnWait {
 };
 
 /// When the worker looks at the clock, and what it owes to work that waits for long
-/// (policy/fair.h). Times are in ticks.
+/// (policy/next_work.h). Times are in ticks.
 struct Fairness {
     static constexpr uint32_t kMostPicks = 128;  // between two looks
     static constexpr uint32_t kShortPicks = 32;  // tasks are long if fewer fit between two looks
@@ -111,7 +108,7 @@ struct Fairness {
     }
 };
 
-/// When the worker looks for work of others, and where (policy/steal.cpp). Times are in ticks.
+/// When the worker looks for work of others, and where (policy/places.cpp). Times are in ticks.
 struct Thief {
     uint32_t random = 1;
     uint32_t round = 0;  // number of fair looks
@@ -138,14 +135,18 @@ struct Thief {
     }
 };
 
+/// Adds to a number of the worker that only its owner writes. `order`: of the store.
+template <class Number>
+WEFT_FORCEINLINE void AddTo(Number &number, uint64_t n, std::memory_order order) noexcept {
+    number.store(number.load(kRelaxed) + n, order);
+}
+
 /// Numbers for weft/inspect.h. The owner writes them, others read them. relaxed: they are only
 /// shown.
 struct Figures {
     env::Atomic<uint64_t> inlineRuns{0}, suspensions{0}, steals{0}, sleeps{0}, wakes{0};
 
-    void Count(env::Atomic<uint64_t> Figures::*one) noexcept {
-        (this->*one).store((this->*one).load(kRelaxed) + 1, kRelaxed);
-    }
+    void Count(env::Atomic<uint64_t> Figures::*one) noexcept { AddTo(this->*one, 1, kRelaxed); }
 };
 
 /// Hints for a worker that was woken. relaxed.
@@ -208,7 +209,7 @@ struct alignas(kLineBytes) Worker {
     Fiber *comesNext = nullptr;  // the fiber that called RunPinnedTasks; NextWork returns it
     Fiber *left = nullptr;       // the fiber that was left, and where it goes
     Destination destination = Destination::None;
-    Chunk *claim = nullptr;  // the chunks that it runs, innermost first (submit/claim.h)
+    Chunk *claim = nullptr;  // the chunks that it runs, innermost first (submit/finish.h)
     Finished finished;
     HandOver handOver;
     Filter filter;
@@ -261,11 +262,5 @@ struct alignas(kLineBytes) Worker {
 /// Returns the calling thread's worker, or null. The result is stale after anything that may switch
 /// fibers. Use fiber->worker then.
 inline Worker *CurrentWorker() noexcept { return static_cast<Worker *>(env::ThreadSlot()); }
-
-/// Adds to a number of the worker that only its owner writes. `order`: of the store.
-template <class Number>
-WEFT_FORCEINLINE void AddTo(Number &number, uint64_t n, std::memory_order order) noexcept {
-    number.store(number.load(kRelaxed) + n, order);
-}
 
 }  // namespace weft::internal

@@ -3,7 +3,6 @@
 
 #include "platform/race_finder.h"
 #include "scheduler/state/trace.h"
-#include "scheduler/submit/chunks.h"
 #include "scheduler/submit/wake.h"
 
 #include <algorithm>
@@ -12,25 +11,75 @@ namespace weft::internal {
 
 namespace {
 
-// Of many tasks each worker gets some chunks. The pinned tasks of an attached thread are unbound
-// one by one.
-uint32_t SizeOf(const Scheduler &scheduler, uint32_t count, uint32_t onWorker) noexcept {
-    if (onWorker == kAnyWorker) return ChunkSize(scheduler, count);
-    return race::kFinder || scheduler.IsAttachedSlot(onWorker) ? 1 : kChunkTasks;
+// In Chunk::index.
+constexpr uint32_t kIsSingle = 1u << 31, kIsLarge = 1u << 30;
+
+template <class Pool>
+Chunk *TakeFrom(Pool &pool, uint32_t user, uint32_t kind) noexcept {
+    const uint32_t index = pool.Take(user);
+    if (index == Pool::kNone) return nullptr;
+    Chunk &chunk = pool.At(index);
+    chunk.index = index | kind;
+    return &chunk;
+}
+
+Chunk *TakeChunk(Scheduler &scheduler, uint32_t user, uint32_t tasks) noexcept {
+    if (tasks > kChunkTasks) return TakeFrom(scheduler.largeChunks, user, kIsLarge);
+    Chunk *const single = tasks == 1 ? TakeFrom(scheduler.singles, user, kIsSingle) : nullptr;
+    return single != nullptr ? single : TakeFrom(scheduler.chunks, user, 0);
 }
 
 }  // namespace
 
+// Of many tasks each worker gets some chunks. A worker that runs a chunk shares it when others are
+// hungry.
+uint32_t ChunkSize(const Scheduler &scheduler, uint32_t count, uint32_t onWorker) noexcept {
+    // each task may be drawn
+    if (race::kFinder || WEFT_UNLIKELY(scheduler.order != nullptr)) return 1;
+    // the pinned tasks of an attached thread are unbound one by one
+    if (onWorker != kAnyWorker) return scheduler.IsAttachedSlot(onWorker) ? 1 : kChunkTasks;
+    const uint32_t workers = scheduler.workerCount;
+    const uint32_t parts = workers <= 1 ? 1 : 8 * workers;
+    const uint32_t most = count > scheduler.options.pendingTasks ? kLargeChunkTasks : kChunkTasks;
+    return std::clamp(count / parts + 1, 1u, most);
+}
+
+Chunk &FillChunk(Scheduler &scheduler, const Worker *worker, uint32_t count, const Task *tasks,
+                 const TasksOf &of, Level level, uint32_t all, TaskNumbers numbers) noexcept {
+    Chunk *const taken = TakeChunk(scheduler, CacheOf(worker), count);
+    if (WEFT_UNLIKELY(taken == nullptr)) OutOfMemory(scheduler, all);
+    Chunk &chunk = *taken;
+    chunk.isPinned = chunk.isOld = false;
+    chunk.begin = chunk.settled = 0;
+    chunk.level = level;
+    chunk.of = of;
+    chunk.end = static_cast<uint8_t>(count);
+    chunk.numbers = numbers;
+    const race::Unwatched unwatched;
+    std::copy_n(tasks, count, chunk.Tasks());
+    return chunk;
+}
+
+void GiveChunk(Scheduler &scheduler, const Worker *worker, Chunk &chunk) noexcept {
+    const uint32_t user = CacheOf(worker);
+    if ((chunk.index & kIsSingle) != 0)
+        scheduler.singles.GiveBack(chunk.index & ~kIsSingle, user);
+    else if ((chunk.index & kIsLarge) != 0)
+        scheduler.largeChunks.GiveBack(chunk.index & ~kIsLarge, user);
+    else
+        scheduler.chunks.GiveBack(chunk.index, user);
+}
+
 ChunkList MakeChunks(Scheduler &scheduler, const Worker *worker, uint32_t count, const Task *tasks,
                      const TasksOf &of, Level level, uint32_t onWorker,
                      TaskNumbers numbers) noexcept {
-    const uint32_t size = SizeOf(scheduler, count, onWorker);
+    const uint32_t size = ChunkSize(scheduler, count, onWorker);
     ChunkList list;
     list.onWorker = onWorker;
     for (uint32_t begin = 0, n; begin < count; begin += n, ++list.chunks) {
         n = std::min(size, count - begin);
-        Chunk &chunk = FillChunk(scheduler, worker, n, tasks + begin, of, level, count);
-        if (WEFT_UNLIKELY(numbers.areTraced)) NumberChunk(chunk, numbers);
+        Chunk &chunk = FillChunk(scheduler, worker, n, tasks + begin, of, level, count, numbers);
+        numbers.first += n;
         chunk.isPinned = onWorker != kAnyWorker;
         chunk.next = list.newest;
         list.newest = &chunk;

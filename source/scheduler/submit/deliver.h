@@ -1,11 +1,25 @@
-// Moves chunks to where workers find them, when the time has come.
+// Copies tasks into chunks, and moves chunks to where workers find them, when the time has come.
+// The chunks lie in three pools: for one task, for up to 60 and for up to 252.
 #pragma once
 
 #include "scheduler/state/scheduler.h"
 
 namespace weft::internal {
 
-/// Copies tasks into chunks. `onWorker`: the only worker that may run them, or kAnyWorker.
+/// Returns how many tasks each chunk of a submission of `count` tasks gets. `onWorker`: the only
+/// worker that may run them, or kAnyWorker.
+uint32_t ChunkSize(const Scheduler &scheduler, uint32_t count, uint32_t onWorker) noexcept;
+
+/// Takes a chunk with these tasks, at most kLargeChunkTasks. Aborts with a report if there is no
+/// memory. `worker`: the caller's, or null. `all`: the number of tasks of the submission, for the
+/// report.
+Chunk &FillChunk(Scheduler &scheduler, const Worker *worker, uint32_t count, const Task *tasks,
+                 const TasksOf &of, Level level, uint32_t all, TaskNumbers numbers = {}) noexcept;
+
+/// Gives the chunk back to its pool.
+void GiveChunk(Scheduler &scheduler, const Worker *worker, Chunk &chunk) noexcept;
+
+/// Copies all tasks of a submission into chunks.
 ChunkList MakeChunks(Scheduler &scheduler, const Worker *worker, uint32_t count, const Task *tasks,
                      const TasksOf &of, Level level, uint32_t onWorker,
                      TaskNumbers numbers = {}) noexcept;

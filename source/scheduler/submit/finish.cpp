@@ -2,21 +2,29 @@
 #include "scheduler/submit/finish.h"
 
 #include "scheduler/state/entry_gate.h"
-#include "scheduler/state/reporting.h"
 #include "scheduler/state/trace.h"
 #include "scheduler/submit/deliver.h"
-#include "scheduler/submit/ready.h"
+#include "scheduler/submit/wake.h"
 
 #include <utility>
 
 namespace weft::internal {
 
-bool ReportRaise(Scheduler &scheduler, Counter &counter, CounterResult result) noexcept {
+bool ReportRefused(Scheduler &scheduler, const char *call, Counter &counter, CounterResult result,
+                   uint32_t n) noexcept {
+    const auto address = static_cast<void *>(&counter);
     if (result == CounterResult::OtherScheduler)
-        ReportWrongScheduler(scheduler, "Submission", counter);
-    else
+        ReportWrongScheduler(scheduler, call, counter);
+    else if (result == CounterResult::Overflow)
         ReportMistake(scheduler.options, ReportCode::CounterOverflow, "Use several counters.",
-                      "counter %p would pass 2^32 - 1", static_cast<void *>(&counter));
+                      "counter %p would pass 2^32 - 1", address);
+    else
+        ReportMistake(scheduler.options, ReportCode::CounterUnderflow,
+                      "Lower a counter only by what was added to it; tasks lower theirs by "
+                      "themselves.",
+                      "counter %p would fall below zero: it stands at %u and was to be lowered by "
+                      "%u",
+                      address, counter.Value(), n);
     return false;
 }
 
@@ -38,7 +46,11 @@ void ReachAny(Scheduler &scheduler, Worker *worker, uint32_t index) noexcept {
 
 // A task of another scheduler is told as an external thread would do it. It is a guest here, and
 // its scheduler stays while this thread is inside its gate.
-void TellThread(ThreadWaiter &waiter) noexcept {
+void TellThread(Scheduler &scheduler, Worker *worker, ThreadWaiter &waiter) noexcept {
+    // relaxed, both: the waiter has written it before the record was published; a worker that
+    // checks for a stall later has seen this thread's own sleep
+    Emit(scheduler, worker, TraceKind::Ready, waiter.waitsFor.load(kRelaxed));
+    waiter.isTold.store(true, kRelaxed);
     if (WEFT_LIKELY(waiter.task == nullptr)) return waiter.parker.Unpark();
     Scheduler &other = *waiter.task->scheduler;
     EntryGate::Visit visit(*other.taskScheduler);
@@ -49,18 +61,12 @@ void TellThread(ThreadWaiter &waiter) noexcept {
 
 }  // namespace
 
-void Tell(Scheduler &scheduler, Worker *worker, uint32_t owner) noexcept {
-    const uint32_t index = owner & ~kOwnerKind;
-    switch (owner & kOwnerKind) {
-        case 0:
-            return MakeReady(scheduler, worker, scheduler.fibers[index]);
+void Tell(Scheduler &scheduler, Worker *worker, uint32_t owner, bool picks) noexcept {
+    const uint32_t index = owner & ~kOwnerKind, kind = owner & kOwnerKind;
+    if (WEFT_LIKELY(kind == 0)) return MakeReady(scheduler, worker, scheduler.fibers[index], picks);
+    switch (kind) {
         case kThreadOwner:
-            // relaxed, both: the waiter has written it before the record was published; a worker
-            // that checks for a stall later has seen this thread's own sleep
-            Emit(scheduler, worker, TraceKind::Ready,
-                 scheduler.threadWaiters.At(index).waitsFor.load(kRelaxed));
-            scheduler.threadWaiters.At(index).isTold.store(true, kRelaxed);
-            return TellThread(scheduler.threadWaiters.At(index));
+            return TellThread(scheduler, worker, scheduler.threadWaiters.At(index));
         case kDeferredOwner:
             return Reach(scheduler, worker, scheduler.deferred.At(index), 1);
         case kEndOwner:
@@ -75,29 +81,16 @@ bool LowerNow(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n
     const auto ready = [&](uint32_t owner) {
         // a deferred task begins after everything that the counter counted
         if (race::kFinder && (owner & kOwnerKind) == kDeferredOwner) race::SawCount(counter);
-        if (WEFT_LIKELY((owner & kOwnerKind) == 0))
-            MakeReady(scheduler, worker, scheduler.fibers[owner], picks);
-        else
-            Tell(scheduler, worker, owner);
+        Tell(scheduler, worker, owner, picks);
     };
-    switch (scheduler.counters.Lower(CounterAccess::Word(counter), n, CacheOf(worker), ready)) {
-        case CounterResult::Ok:
-            return true;
-        case CounterResult::OtherScheduler:
-            ReportWrongScheduler(scheduler, "DecrementCounter", counter);
-            return false;
-        default:
-            ReportMistake(
-                scheduler.options, ReportCode::CounterUnderflow,
-                "Lower a counter only by what was added to it; tasks lower theirs by "
-                "themselves.",
-                "counter %p would fall below zero: it stands at %u and was to be lowered by %u",
-                static_cast<void *>(&counter), counter.Value(), n);
-            return false;
-    }
+    const CounterResult result =
+        scheduler.counters.Lower(CounterAccess::Word(counter), n, CacheOf(worker), ready);
+    return WEFT_LIKELY(result == CounterResult::Ok) ||
+           ReportRefused(scheduler, "DecrementCounter", counter, result, n);
 }
 
 void Settle(Worker &worker, uint32_t running) noexcept {
+    if (worker.claim == nullptr) return;
     Chunk &chunk = *worker.claim;
     if (chunk.begin <= chunk.settled + running) return;
     const uint32_t n = chunk.begin - chunk.settled - running;
@@ -106,10 +99,57 @@ void Settle(Worker &worker, uint32_t running) noexcept {
 }
 
 void FlushNow(Worker &worker, bool picks) noexcept {
-    if (worker.claim != nullptr) Settle(worker, 1);
+    Settle(worker, 1);
     if (worker.finished.tasks != 0)
         Lower(*worker.scheduler, &worker, *worker.finished.counter,
               std::exchange(worker.finished.tasks, 0), picks);
+}
+
+void BeginChunk(Worker &worker, Chunk &chunk) noexcept {
+    Settle(worker, 1);
+    chunk.outer = worker.claim;
+    chunk.settled = chunk.begin;
+    worker.claim = &chunk;
+}
+
+void EndChunk(Worker &worker) noexcept {
+    Chunk &chunk = *worker.claim;
+    Settle(worker, 1);
+    worker.claim = chunk.outer;
+    GiveChunk(*worker.scheduler, &worker, chunk);
+}
+
+namespace {
+
+// A fair pick takes one task of an old chunk. If the rest became the newest entry, it would run
+// before all others. So it goes to Scheduler::behind. Fair picks take it from there, and so do
+// workers that find no other work of its level. If the own deque is empty, it goes there.
+void PutBack(Worker &worker, Chunk &chunk) noexcept {
+    const Level level = chunk.level;
+    if (chunk.isPinned) {
+        worker.pinned[static_cast<uint32_t>(level.priority)].PushFront(chunk);
+        worker.filter.pinned |= Level(level.priority).Bit();
+        worker.filter.isSpecial = true;
+    } else if (chunk.isOld && !worker.queue[level.Index()].LooksEmpty()) {
+        worker.scheduler->behind[level.Index()].Push(&chunk);
+        Published(*worker.scheduler, &worker, level, 1);
+    } else {
+        PushEntry(worker, level, Entry::Of(chunk));
+    }
+}
+
+void Release(Worker &worker, Chunk *chunk) noexcept {
+    if (chunk == nullptr) return;
+    Release(worker, chunk->outer);
+    PutBack(worker, *chunk);
+}
+
+}  // namespace
+
+void ReleaseClaims(Worker &worker) noexcept {
+    if (worker.claim == nullptr) return;
+    Settle(worker, 1);
+    Release(worker, std::exchange(worker.claim, nullptr));
 }
 
 }  // namespace weft::internal

@@ -1,5 +1,12 @@
 // Raises and lowers counters. While a worker runs tasks of one counter one after the other, it
 // lowers this counter once for several of them.
+//
+// The claim: the chunks that a worker runs at the moment, innermost first. They are nested because
+// a task that waits may run tasks on its own stack. Whenever a worker leaves a fiber, its claim is
+// empty (ReleaseClaims). So if a chunk is still in the claim when one of its tasks returns, the
+// worker has never left the fiber, and the chunk belongs to it. Otherwise it was freed or put back,
+// and may be in use elsewhere. Only the innermost chunk can have finished tasks that are not
+// counted (Settle).
 #pragma once
 
 #include "platform/compiler.h"
@@ -8,12 +15,14 @@
 
 namespace weft::internal {
 
-/// Reports that the counter refuses to be raised. Returns false.
-bool ReportRaise(Scheduler &scheduler, Counter &counter, CounterResult result) noexcept;
+/// Reports why the counter refuses to be raised or lowered by `n`. Returns false.
+bool ReportRefused(Scheduler &scheduler, const char *call, Counter &counter, CounterResult result,
+                   uint32_t n) noexcept;
 /// Raises the counter by `n`. Returns false, after a report, if the counter refuses that.
 inline bool RaiseNow(Scheduler &scheduler, Counter &counter, uint32_t n) noexcept {
     const CounterResult result = scheduler.counters.Add(CounterAccess::Word(counter), n);
-    return WEFT_LIKELY(result == CounterResult::Ok) || ReportRaise(scheduler, counter, result);
+    return WEFT_LIKELY(result == CounterResult::Ok) ||
+           ReportRefused(scheduler, "Submission", counter, result, n);
 }
 void FlushNow(Worker &worker, bool picks) noexcept;
 /// Does what RaiseNow does, but first subtracts the worker's finished tasks of this counter from
@@ -35,12 +44,11 @@ inline bool Raise(Scheduler &scheduler, Worker *worker, Counter &counter, uint32
     return RaiseNow(scheduler, counter, n);
 }
 
-/// Tells the owner that its wait record was reached or its timer is due.
-void Tell(Scheduler &scheduler, Worker *worker, uint32_t owner) noexcept;
+/// Tells the owner that its wait record was reached or its timer is due. `picks`: see MakeReady.
+void Tell(Scheduler &scheduler, Worker *worker, uint32_t owner, bool picks = false) noexcept;
 
 /// Lowers the counter by `n`, and makes its waiters ready. Returns false, after a report, if the
-/// counter refuses that.
-/// `picks`: see MakeReady.
+/// counter refuses that. `picks`: see MakeReady.
 bool LowerNow(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n,
               bool picks) noexcept;
 /// Does the same. Fast if nobody waits.
@@ -51,8 +59,8 @@ inline bool Lower(Scheduler &scheduler, Worker *worker, Counter &counter, uint32
            LowerNow(scheduler, worker, counter, n, picks);
 }
 
-/// Moves the finished tasks of the innermost chunk to Worker::finished. `running`: 1 if one of its
-/// tasks has begun and not finished, else 0.
+/// Moves the finished tasks of the innermost chunk, if there is one, to Worker::finished.
+/// `running`: 1 if one of its tasks has begun and not finished, else 0.
 void Settle(Worker &worker, uint32_t running) noexcept;
 
 /// Lowers the counter of all finished tasks. `picks`: see MakeReady.
@@ -83,5 +91,13 @@ inline void HandOn(Worker &worker, Counter *counter) noexcept {
     }
     --worker.finished.tasks;
 }
+
+/// Adds the chunk to the claim.
+void BeginChunk(Worker &worker, Chunk &chunk) noexcept;
+/// The last task of the innermost chunk has begun: takes the chunk off the claim, and frees it.
+void EndChunk(Worker &worker) noexcept;
+
+/// Puts back what this worker has taken and not begun, the outermost chunk first.
+void ReleaseClaims(Worker &worker) noexcept;
 
 }  // namespace weft::internal

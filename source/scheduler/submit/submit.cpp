@@ -4,7 +4,6 @@
 #include "scheduler/state/group_of_tasks.h"
 #include "scheduler/state/reporting.h"
 #include "scheduler/state/trace.h"
-#include "scheduler/submit/chunks.h"
 #include "scheduler/submit/deliver.h"
 
 #include <algorithm>
@@ -19,7 +18,7 @@ constexpr uint32_t kFew = 16;  // at most so many tasks become one entry each
 WEFT_FORCEINLINE void EnqueueEntries(Worker &worker, uint32_t count, const Task *tasks,
                                      const TasksOf &of, Level level) noexcept {
     WorkStealingDeque<Entry> &queue = worker.queue[level.Index()];
-    if (!queue.Reserve(count)) NoRoom(worker, count);
+    if (!queue.Reserve(count)) OutOfMemory(*worker.scheduler, count);
     const auto stage = queue.Staging();
     for (uint32_t i = 0; i < count; ++i) stage(count - 1 - i, Entry::Of(tasks[i], of));
     queue.Publish(count);
@@ -36,19 +35,16 @@ void EnqueueChunks(Worker &worker, uint32_t count, const Task *tasks, const Task
     constexpr uint32_t kAtOnce = 8;
     WorkStealingDeque<Entry> &queue = worker.queue[level.Index()];
     const uint32_t chunks = (count - 1) / size + 1;
-    if (!queue.Reserve(chunks)) NoRoom(worker, count);
+    if (!queue.Reserve(chunks)) OutOfMemory(*worker.scheduler, count);
     worker.holds |= level.Bit();
     for (uint32_t left = chunks; left != 0;) {
         const uint32_t n = std::min(left, kAtOnce);
         const auto stage = queue.Staging();
         for (uint32_t i = 0; i < n; ++i) {
             const uint32_t begin = --left * size;
-            Chunk &chunk = FillChunk(*worker.scheduler, &worker, std::min(size, count - begin),
-                                     tasks + begin, of, level, count);
-            TaskNumbers first = numbers;
-            first.first += begin;
-            if (WEFT_UNLIKELY(numbers.areTraced)) NumberChunk(chunk, first);
-            stage(i, Entry::Of(chunk));
+            stage(i, Entry::Of(FillChunk(*worker.scheduler, &worker, std::min(size, count - begin),
+                                         tasks + begin, of, level, count,
+                                         {numbers.first + begin, numbers.areTraced})));
         }
         queue.Publish(n);
         if (left == 0 || left + n == chunks || (kUnnoticed & level.Bit()) == 0)
@@ -63,7 +59,7 @@ void Enqueue(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *t
     if (worker == nullptr || onWorker != kAnyWorker)
         return Deliver(scheduler, worker,
                        MakeChunks(scheduler, worker, count, tasks, of, level, onWorker, numbers));
-    const uint32_t size = count <= kFew ? 1 : ChunkSize(scheduler, count);
+    const uint32_t size = count <= kFew ? 1 : ChunkSize(scheduler, count, kAnyWorker);
     if (size == 1 && WEFT_LIKELY(!numbers.areTraced))
         EnqueueEntries(*worker, count, tasks, of, level);
     else

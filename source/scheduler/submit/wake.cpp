@@ -1,7 +1,6 @@
 // Implements wake.h.
 #include "scheduler/submit/wake.h"
 
-#include "scheduler/state/reporting.h"
 #include "scheduler/state/trace.h"
 
 #include <algorithm>
@@ -22,7 +21,9 @@ void Unpark(Scheduler &scheduler, Worker *by, uint32_t index, uint32_t passes = 
     worker.parker.Unpark();
 }
 
-uint32_t HomeOf(const Worker *by) noexcept { return by != nullptr ? by->index : 0; }
+void WakeAt(Scheduler &scheduler, Worker *by, uint32_t index) noexcept {
+    if (scheduler.idle.TakeAt(index)) Unpark(scheduler, by, index);
+}
 
 // A mask that was read may have changed before the sleeper was taken. Then another one is woken.
 bool WakeFor(Scheduler &scheduler, Worker *by, uint32_t levels, bool choosy) noexcept {
@@ -35,19 +36,31 @@ bool WakeFor(Scheduler &scheduler, Worker *by, uint32_t levels, bool choosy) noe
     }
 }
 
+Priority WaiterOf(const Counter *counter) noexcept {
+    // relaxed: a waiter that comes later raises the next fiber that becomes ready
+    return counter != nullptr
+               ? CounterWord{CounterAccess::Word(*counter).load(kRelaxed)}.HighestWaiter()
+               : Priority::Low;
+}
+
+// A task inherits the priority of the highest waiter for the counter that counts it. These counters
+// are alive: each of them counts a task of this fiber that has not finished.
+Priority PriorityOf(const Scheduler &scheduler, const Fiber &fiber) noexcept {
+    // A Low task that only some groups may run stays with them. relaxed: any of the values will do
+    if (fiber.own == Priority::Low && fiber.level.slot == 0 &&
+        scheduler.lowGroups.load(kRelaxed) != 0)
+        return Priority::Low;
+    Priority priority = std::min(fiber.own, WaiterOf(fiber.counter.load(kRelaxed)));
+    for (const InlineFrame *frame = fiber.inlined; frame != nullptr; frame = frame->outer)
+        priority = std::min(priority, WaiterOf(frame->counter));
+    return priority;
+}
+
 }  // namespace
 
 void WakeOne(Scheduler &scheduler, Worker *by, uint32_t levels) noexcept {
-    uint32_t index = Idle::kNone;
-    if ((levels & (kPlainLevels | kAnyKeeper)) != 0) index = scheduler.idle.TakeAny(HomeOf(by));
-    if (index != Idle::kNone) return Unpark(scheduler, by, index);
+    if ((levels & (kPlainLevels | kAnyKeeper)) != 0 && WakePlain(scheduler, by, 1)) return;
     if (scheduler.idle.AnySleeper()) WakeFor(scheduler, by, levels, false);
-}
-
-bool WakeAt(Scheduler &scheduler, Worker *by, uint32_t index) noexcept {
-    if (!scheduler.idle.TakeAt(index)) return false;
-    Unpark(scheduler, by, index);
-    return true;
 }
 
 void WakeAll(Scheduler &scheduler, Worker *by) noexcept {
@@ -60,7 +73,7 @@ bool WakePlain(Scheduler &scheduler, Worker *by, uint32_t entries) noexcept {
     const uint32_t all = std::min(entries, scheduler.idle.PlainSleepers());
     bool any = false;
     for (uint32_t i = std::min(all, kMostWakes), rest = all - i; i != 0; --i) {
-        const uint32_t index = scheduler.idle.TakeAny(HomeOf(by));
+        const uint32_t index = scheduler.idle.TakeAny(by != nullptr ? by->index : 0);
         if (index == Idle::kNone) break;
         any = true;
         const uint32_t passes = (rest + i - 1) / i;
@@ -120,8 +133,31 @@ void Mail(Scheduler &scheduler, Worker *by, uint32_t index, Node *newest, Node *
     if (by == nullptr || by->index != index) WakeAt(scheduler, by, index);
 }
 
-void NoRoom(const Worker &worker, uint32_t entries) noexcept {
-    OutOfMemory(*worker.scheduler, entries);
+// A worker that is about to pick probably continues this fiber. Others can steal it, but none is
+// woken for it. If the worker picks something else, it wakes them then.
+void MakeReady(Scheduler &scheduler, Worker *worker, Fiber &fiber, bool picks) noexcept {
+    if (IsTraced(scheduler) && fiber.wait.counter.load(kRelaxed) != nullptr)
+        EmitReady(scheduler, worker, fiber);
+    fiber.wait.counter.store(nullptr, kRelaxed);
+    const Priority priority = PriorityOf(scheduler, fiber);
+    if (priority != fiber.level.priority) fiber.level = fiber.level.With(priority);
+    if (fiber.pinnedTo != kAnyWorker)
+        return Mail(scheduler, worker, fiber.pinnedTo, &fiber, &fiber);
+    if (worker == nullptr) return Inject(scheduler, nullptr, &fiber, &fiber, 1);
+    HandOver &handOver = worker->handOver;
+    if (handOver.isQuiet) EndQuiet(*worker);
+    handOver.last = &fiber;
+    handOver.level = fiber.level;
+    // The host's code may not come back to a scheduling point soon. High work must be noticed.
+    handOver.isQuiet =
+        picks && !worker->current->IsThreadStack() && (kUnnoticed & fiber.level.Bit()) != 0;
+    Push(*worker, handOver.level, Entry::Of(fiber));
+    if (!handOver.isQuiet) PublishedOwn(*worker, handOver.level, 1);
+}
+
+void EndQuiet(Worker &worker) noexcept {
+    worker.handOver.isQuiet = false;
+    Published(*worker.scheduler, &worker, worker.handOver.level, 1);
 }
 
 }  // namespace weft::internal

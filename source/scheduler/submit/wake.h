@@ -1,7 +1,9 @@
-// Tells workers that there is work: shows notices for workers that are awake, and wakes sleepers.
+// Tells workers that there is work: makes fibers ready, shows notices for workers that are awake,
+// and wakes sleepers.
 #pragma once
 
 #include "platform/compiler.h"
+#include "scheduler/state/reporting.h"
 #include "scheduler/state/scheduler.h"
 
 namespace weft::internal {
@@ -9,9 +11,6 @@ namespace weft::internal {
 /// Wakes some worker that may run the levels, if such a worker sleeps. `by`: the caller's worker,
 /// or null.
 void WakeOne(Scheduler &scheduler, Worker *by, uint32_t levels) noexcept;
-
-/// Wakes that worker if it sleeps. Returns false if it does not.
-bool WakeAt(Scheduler &scheduler, Worker *by, uint32_t index) noexcept;
 
 /// Wakes all sleepers.
 void WakeAll(Scheduler &scheduler, Worker *by) noexcept;
@@ -42,9 +41,6 @@ void Mail(Scheduler &scheduler, Worker *by, uint32_t index, Node *newest, Node *
 /// Lets each worker compute its filter anew (state/groups.h).
 void SignalAll(Scheduler &scheduler, Worker *by) noexcept;
 
-/// Reports that there is no memory for an own deque, and aborts.
-[[noreturn]] void NoRoom(const Worker &worker, uint32_t entries) noexcept;
-
 /// Does what Published does, for entries of the caller's own deque. Fast if nobody has to be woken.
 WEFT_FORCEINLINE void PublishedOwn(Worker &worker, Level level, uint32_t entries) noexcept {
     if (WEFT_UNLIKELY((kUnnoticed & level.Bit()) == 0 || worker.scheduler->idle.Wanted()))
@@ -52,7 +48,7 @@ WEFT_FORCEINLINE void PublishedOwn(Worker &worker, Level level, uint32_t entries
 }
 /// Pushes an entry to the own deque of that level. Call PublishedOwn afterwards.
 WEFT_FORCEINLINE void Push(Worker &worker, Level level, const Entry &entry) noexcept {
-    if (WEFT_UNLIKELY(!worker.queue[level.Index()].Push(entry))) NoRoom(worker, 1);
+    if (WEFT_UNLIKELY(!worker.queue[level.Index()].Push(entry))) OutOfMemory(*worker.scheduler, 1);
     worker.holds |= level.Bit();
 }
 /// Pushes it, and tells others.
@@ -60,5 +56,14 @@ WEFT_FORCEINLINE void PushEntry(Worker &worker, Level level, const Entry &entry)
     Push(worker, level, entry);
     PublishedOwn(worker, level, 1);
 }
+
+/// The fiber may continue. It goes to the deque of `worker`, to the inbox of the worker that it is
+/// pinned to, or to the injector. It inherits the highest priority of the waiters for its tasks.
+/// `worker`: the caller's, or null. `picks`: the worker is about to pick. Then no sleeper is woken
+/// for the fiber yet (HandOver). The fiber may run at once.
+void MakeReady(Scheduler &scheduler, Worker *worker, Fiber &fiber, bool picks = false) noexcept;
+
+/// Ends a hand-over: wakes others for the fiber (HandOver::isQuiet).
+void EndQuiet(Worker &worker) noexcept;
 
 }  // namespace weft::internal

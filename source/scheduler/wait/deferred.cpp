@@ -1,4 +1,4 @@
-// Implements deferred.h. state/deferred.h explains the object of such a submission.
+// Implements deferred.h. state/work.h explains the object of such a submission.
 #include "scheduler/wait/deferred.h"
 
 #include "platform/backoff.h"
@@ -32,31 +32,19 @@ void ReportNoRecord(Scheduler &scheduler, const char *call, const char *instead)
                "%s: there is no memory for another wait record; %s", call, instead);
 }
 
-// Waits for the counter in place of a record.
-void WaitInstead(Scheduler &scheduler, const char *call, Fiber *self,
-                 const CounterTarget &target) noexcept {
-    ReportNoRecord(scheduler, call, "the call waits itself");
-    if (self != nullptr) {
-        Wait(*self->worker, {*target.counter, target.value});
-        return;
-    }
-    for (Backoff backoff; !IsReached(*target.counter, target.value); backoff.Next()) {
-    }
-}
-
-Counter *GroupOf(const TaskOptions &options) noexcept {
-    return options.taskGroup != nullptr ? TaskGroupAccess::CounterOf(options.taskGroup) : nullptr;
-}
-
 // A submission of deferred tasks. It refers to its object from Begin to End, and holds the group
 // meanwhile: the tasks may have run by then.
 class Submission {
 public:
+    using Registration = Counters::Registration;
+
     Submission(Scheduler &scheduler, Worker *worker, const LaterTasks &tasks) noexcept
         : m_scheduler(scheduler),
           m_worker(worker),
           m_self(worker != nullptr ? worker->current : nullptr),
-          m_group(tasks.options.taskGroup) {}
+          m_group(tasks.options.taskGroup),
+          m_priority(tasks.options.priority),
+          m_counter(tasks.counter) {}
     Submission(const Submission &) = delete;
     Submission &operator=(const Submission &) = delete;
 
@@ -64,7 +52,6 @@ public:
     // `firesAt` of them are left. Returns null after a report.
     Deferred *Begin(const LaterTasks &later, uint32_t left, uint32_t firesAt = 0) noexcept {
         if (m_worker != nullptr) Flush(*m_worker);
-        Counter *const held = GroupOf(later.options);
         const uint32_t index = m_scheduler.deferred.Take(CacheOf(m_worker));
         if (index == m_scheduler.deferred.kNone) {
             ReportMistake(m_scheduler.options, ReportCode::OutOfMemory,
@@ -72,17 +59,19 @@ public:
                           "there is no memory for another deferred batch; it is not submitted");
             return nullptr;
         }
-        Counter *counter = later.counter;
-        const bool isHeld = held == nullptr || RaiseNow(m_scheduler, *held, 1);
-        if (!isHeld || !Count(later, counter)) {
-            if (isHeld && held != nullptr) Lower(m_scheduler, m_worker, *held, 1);
+        const bool isHeld =
+            m_group == nullptr || RaiseNow(m_scheduler, *TaskGroupAccess::CounterOf(m_group), 1);
+        if (!isHeld || !Count(later)) {
+            if (isHeld) LetGroupGo();
             m_scheduler.deferred.GiveBack(index, CacheOf(m_worker));
             return nullptr;
         }
-        Deferred &deferred = m_scheduler.deferred.At(index);
+        m_handle = HandleOf(m_scheduler, index);
+        m_deferred = &m_scheduler.deferred.At(index);
+        Deferred &deferred = *m_deferred;
         deferred.index = index;
         deferred.timer.owner = kDeferredOwner | index;
-        // release: see Refer
+        // release: see ReferTo
         deferred.firesAt.store(firesAt, kRelease);
         deferred.name = later.options.name;
         deferred.count = later.count;
@@ -90,90 +79,98 @@ public:
         deferred.isPeriodic = m_group != nullptr && TaskGroupAccess::IsPeriodic(*m_group);
         deferred.tasks =
             MakeChunks(m_scheduler, m_worker, later.count, later.tasks,
-                       TasksWith(m_worker, counter, later.options),
+                       TasksWith(m_worker, m_counter, later.options),
                        LevelOf(m_scheduler, m_worker, later.options), later.options.worker);
-        // relaxed, both: the store below publishes them
-        deferred.counter.store(counter, kRelaxed);
-        const uint64_t generation = deferred.state.load(kRelaxed) >> Deferred::kGenerationShift;
+        // relaxed: the store below publishes it
+        deferred.counter.store(m_counter, kRelaxed);
         // release: publishes the object to WithdrawTasks
-        deferred.state.store(generation << Deferred::kGenerationShift | (uint64_t{left} + 1),
-                             kRelease);
-        m_handle = {index, static_cast<uint32_t>(generation), m_scheduler.runNumber};
+        deferred.state.store(
+            uint64_t{m_handle.generation} << Deferred::kGenerationShift | (uint64_t{left} + 1),
+            kRelease);
         return &deferred;
+    }
+
+    // Puts a record for the tasks on the counter, unless it was reached.
+    Registration Register(const CounterTarget &after) noexcept {
+        const Registration result = m_scheduler.counters.Register(
+            CounterAccess::Word(*after.counter), kDeferredOwner | m_handle.index, after.value,
+            m_priority, CacheOf(TheWorker()));
+        if (result == Registration::Satisfied) race::SawCount(*after.counter);
+        return result;
+    }
+
+    // Waits for the counter in place of a record.
+    void WaitInstead(const char *call, const CounterTarget &target) noexcept {
+        ReportNoRecord(m_scheduler, call, "the call waits itself");
+        if (m_self != nullptr) {
+            Wait(*m_self->worker, {*target.counter, target.value});
+            return;
+        }
+        for (Backoff backoff; !IsReached(*target.counter, target.value); backoff.Next()) {
+        }
+    }
+
+    // There is no memory for the record of after[which], and the caller is in a hook. Takes the
+    // records off the counters before it: their owner may destroy them when the call returns.
+    // Returns false if nothing was submitted.
+    bool Refuse(const char *call, const CounterTarget *after, uint32_t which,
+                uint32_t reached) noexcept {
+        ReportMistake(m_scheduler.options, ReportCode::OutOfMemory,
+                      "Let fewer tasks wait for counters at once.",
+                      "%s: there is no memory for another wait record, and a hook cannot "
+                      "wait; nothing is submitted",
+                      call);
+        for (uint32_t i = 0; i < which; ++i)
+            reached += m_scheduler.counters.Remove(CounterAccess::Word(*after[i].counter),
+                                                   kDeferredOwner | m_handle.index);
+        // if the group has withdrawn the tasks first, the group skips them
+        const bool isRefused = WithdrawTasks(m_scheduler, TheWorker(), m_handle, true);
+        End(reached, nullptr);
+        return !isRefused;
     }
 
     // `reached` of the things are over. If the tasks belong to a group that is cancelled, withdraws
     // them. After that the group may be gone.
-    void End(Deferred &deferred, uint32_t reached, DeferredHandle *handle) noexcept {
+    void End(uint32_t reached, DeferredHandle *handle) noexcept {
         if (handle != nullptr) *handle = m_handle;
-        Reach(m_scheduler, TheWorker(), deferred, reached + 1);
-        if (m_group != nullptr) {
-            if (TaskGroupAccess::IsCancelledLast(*m_group))
-                WithdrawTasks(m_scheduler, TheWorker(), m_handle, false);
-            Lower(m_scheduler, TheWorker(), *TaskGroupAccess::CounterOf(m_group), 1);
-        }
+        Reach(m_scheduler, TheWorker(), *m_deferred, reached + 1);
+        if (m_group != nullptr && TaskGroupAccess::IsCancelledLast(*m_group))
+            WithdrawTasks(m_scheduler, TheWorker(), m_handle, false);
+        LetGroupGo();
         if (m_worker == nullptr) LetOneLook(m_scheduler);
         if (m_handsOn) HandOn(*TheWorker(), m_counter);
     }
 
-    const DeferredHandle &Handle() const noexcept { return m_handle; }
-    Fiber *Self() const noexcept { return m_self; }
+    bool IsInHook() const noexcept { return m_self != nullptr && m_self->worker->inHook; }
+
+private:
     // The call may have waited, and then continued on another worker.
     Worker *TheWorker() const noexcept { return m_self != nullptr ? m_self->worker : m_worker; }
 
-private:
-    bool Count(const LaterTasks &later, Counter *&counter) noexcept {
-        if (!CountInGroup(m_scheduler.options, later.options, counter)) return false;
-        m_handsOn = later.goesOn && counter != nullptr && m_self != nullptr &&
-                    m_self->CounterOfTask() == counter;
-        m_counter = counter;
-        return CountTasks(m_scheduler, m_worker, later.count, m_handsOn ? nullptr : counter,
+    bool Count(const LaterTasks &later) noexcept {
+        if (!CountInGroup(m_scheduler.options, later.options, m_counter)) return false;
+        m_handsOn = later.goesOn && m_counter != nullptr && m_self != nullptr &&
+                    m_self->CounterOfTask() == m_counter;
+        return CountTasks(m_scheduler, m_worker, later.count, m_handsOn ? nullptr : m_counter,
                           later.options);
+    }
+
+    void LetGroupGo() noexcept {
+        if (m_group != nullptr)
+            Lower(m_scheduler, TheWorker(), *TaskGroupAccess::CounterOf(m_group), 1);
     }
 
     Scheduler &m_scheduler;
     Worker *const m_worker;
     Fiber *const m_self;
-    TaskGroup *const m_group;  // the options may be gone at the end
-    Counter *m_counter = nullptr;
+    // the options may be gone at the end
+    TaskGroup *const m_group;
+    const Priority m_priority;
+    Counter *m_counter;
+    Deferred *m_deferred = nullptr;
     bool m_handsOn = false;
     DeferredHandle m_handle;
 };
-
-// There is no memory for a record, and the caller is in a hook. Takes the records off the counters
-// before `end`: their owner may destroy them when the call returns. Returns how many they were.
-uint32_t Refuse(Scheduler &scheduler, const char *call, const Deferred &deferred,
-                const CounterTarget *after, const CounterTarget *end) noexcept {
-    ReportMistake(scheduler.options, ReportCode::OutOfMemory,
-                  "Let fewer tasks wait for counters at once.",
-                  "%s: there is no memory for another wait record, and a hook cannot "
-                  "wait; nothing is submitted",
-                  call);
-    uint32_t removed = 0;
-    for (; after != end; ++after)
-        removed += scheduler.counters.Remove(CounterAccess::Word(*after->counter),
-                                             kDeferredOwner | deferred.index);
-    return removed;
-}
-
-// Adds a reference, and the flags, if the tasks were not handed over. `state`: what was read
-// before; the number of the use must be the same. A later use stores its `firesAt` after the end of
-// this one (release and acquire). So if that one is read here, the CAS fails.
-bool Refer(Deferred &deferred, uint64_t &state, uint64_t flags) noexcept {
-    const uint64_t generation = state >> Deferred::kGenerationShift;
-    Backoff backoff;
-    do {
-        for (; flags != 0 && (state & Deferred::kHeld) != 0; backoff.Next())
-            state = deferred.state.load(kRelaxed);
-        if (state >> Deferred::kGenerationShift != generation ||
-            (state & Deferred::kWithdrawn) != 0 ||
-            (state & Deferred::kLeft) <= deferred.firesAt.load(kAcquire))
-            return false;
-        // acquire: the object is complete
-    } while (
-        !deferred.state.compare_exchange_strong(state, (state + 1) | flags, kAcqRel, kRelaxed));
-    return true;
-}
 
 }  // namespace
 
@@ -197,35 +194,22 @@ bool SubmitAfter(Scheduler &scheduler, Worker *worker, uint32_t afterCount,
     using Registration = Counters::Registration;
     if (!AreOurs(scheduler, tasks.call, afterCount, after)) return false;
     Submission submission(scheduler, worker, tasks);
-    DeferredHandle *const handle = tasks.handle;
-    const Priority priority = tasks.options.priority;
-    Deferred *const deferred = submission.Begin(tasks, afterCount);
-    if (deferred == nullptr) {
-        if (tasks.goesOn) WaitInstead(scheduler, tasks.call, submission.Self(), *after);
+    if (submission.Begin(tasks, afterCount) == nullptr) {
+        if (tasks.goesOn) submission.WaitInstead(tasks.call, *after);
         return false;
     }
     uint32_t reached = 0;
     for (uint32_t i = 0; i < afterCount; ++i) {
-        const Registration result = scheduler.counters.RegisterOther(
-            CounterAccess::Word(*after[i].counter), kDeferredOwner | deferred->index,
-            after[i].value, priority, CacheOf(submission.TheWorker()));
+        const Registration result = submission.Register(after[i]);
         if (result == Registration::Waiting) continue;
         if (result == Registration::NoRecord) {
-            if (submission.Self() != nullptr && submission.TheWorker()->inHook) {
-                reached +=
-                    Refuse(scheduler, tasks.call, *deferred, after, after + i) + (afterCount - i);
-                // if the group has withdrawn the tasks first, the group skips them
-                const bool isRefused =
-                    WithdrawTasks(scheduler, submission.TheWorker(), submission.Handle(), true);
-                submission.End(*deferred, reached, nullptr);
-                return !isRefused;
-            }
-            WaitInstead(scheduler, tasks.call, submission.Self(), after[i]);
+            if (submission.IsInHook())
+                return submission.Refuse(tasks.call, after, i, reached + afterCount - i);
+            submission.WaitInstead(tasks.call, after[i]);
         }
-        race::SawCount(*after[i].counter);
         ++reached;
     }
-    submission.End(*deferred, reached, handle);
+    submission.End(reached, tasks.handle);
     return true;
 }
 
@@ -243,7 +227,7 @@ bool SubmitAt(Scheduler &scheduler, Worker *worker, uint64_t deadline,
     // The lock of the timers orders the two. relaxed: so does it the flag.
     const bool isWithdrawn = (deferred->state.load(kRelaxed) & Deferred::kWithdrawn) != 0;
     const uint32_t reached = isWithdrawn && scheduler.timers.Clear(deferred->timer) ? 1 : 0;
-    submission.End(*deferred, reached, tasks.handle);
+    submission.End(reached, tasks.handle);
     return true;
 }
 
@@ -254,14 +238,10 @@ bool SubmitAfterOrAt(Scheduler &scheduler, Worker &worker, const CounterTarget &
     using Registration = Counters::Registration;
     if (!AreOurs(scheduler, tasks.call, 1, &after)) return false;
     Submission submission(scheduler, &worker, tasks);
-    const Priority priority = tasks.options.priority;
     Deferred *const deferred = submission.Begin(tasks, 3, 2);
     if (deferred == nullptr) return false;
     index = deferred->index;
-    const Registration result = scheduler.counters.RegisterOther(
-        CounterAccess::Word(*after.counter), kDeferredOwner | deferred->index, after.value,
-        priority, CacheOf(&worker));
-    if (result == Registration::Satisfied) race::SawCount(*after.counter);
+    const Registration result = submission.Register(after);
     deferred->hasRecord = result != Registration::NoRecord;
     uint32_t reached = result == Registration::Waiting ? 0 : 1;
     if (deferred->hasRecord) {
@@ -270,7 +250,7 @@ bool SubmitAfterOrAt(Scheduler &scheduler, Worker &worker, const CounterTarget &
         ReportNoRecord(scheduler, tasks.call, "it ends at once");
         ++reached;  // the timer
     }
-    submission.End(*deferred, reached, nullptr);
+    submission.End(reached, nullptr);
     return true;
 }
 
@@ -286,21 +266,24 @@ bool EndAfterOrAt(Worker &worker, const CounterTarget &after, uint32_t index) no
     return isReached || IsReached(*after.counter, after.value);
 }
 
-// The thread that sets kWithdrawn hands the tasks over. It refers to the object meanwhile.
-Deferred *ClaimTasks(Scheduler &scheduler, DeferredHandle handle) noexcept {
+// A later use stores its `firesAt` after the end of this one (release and acquire). So if that one
+// is read here, the CAS fails.
+Deferred *ReferTo(Scheduler &scheduler, DeferredHandle handle, uint64_t flags) noexcept {
     if (handle.run != scheduler.runNumber || !scheduler.deferred.Has(handle.index)) return nullptr;
     Deferred &deferred = scheduler.deferred.At(handle.index);
     uint64_t state = deferred.state.load(kRelaxed);  // relaxed: the CAS decides
-    const bool isIt = state >> Deferred::kGenerationShift == handle.generation &&
-                      Refer(deferred, state, Deferred::kWithdrawn);
-    return isIt ? &deferred : nullptr;
-}
-
-DeferredHandle ReferTo(Scheduler &scheduler, uint32_t index) noexcept {
-    Deferred &deferred = scheduler.deferred.At(index);
-    uint64_t state = deferred.state.load(kRelaxed);
-    if (!Refer(deferred, state, 0)) return {};
-    return {index, static_cast<uint32_t>(state >> Deferred::kGenerationShift), scheduler.runNumber};
+    Backoff backoff;
+    do {
+        for (; flags != 0 && (state & Deferred::kHeld) != 0; backoff.Next())
+            state = deferred.state.load(kRelaxed);
+        if (state >> Deferred::kGenerationShift != handle.generation ||
+            (state & Deferred::kWithdrawn) != 0 ||
+            (state & Deferred::kLeft) <= deferred.firesAt.load(kAcquire))
+            return nullptr;
+        // acquire: the object is complete
+    } while (
+        !deferred.state.compare_exchange_strong(state, (state + 1) | flags, kAcqRel, kRelaxed));
+    return &deferred;
 }
 
 uint32_t CountDeferred(Scheduler &scheduler, bool timed) noexcept {
@@ -334,15 +317,11 @@ void DeliverClaimed(Scheduler &scheduler, Worker *worker, Deferred &deferred,
 
 void WithdrawBatchesOf(Scheduler &scheduler, Worker *worker, const Counter *group) noexcept {
     for (uint32_t index = 0; scheduler.deferred.Has(index); ++index) {
-        Deferred &deferred = scheduler.deferred.At(index);
-        // acquire: pairs with the release in Begin, so the counter is that of this use or a later
-        // one. In the second case WithdrawTasks fails, because the number has changed.
-        const uint64_t state = deferred.state.load(kAcquire);
-        if ((state & Deferred::kLeft) != 0 && deferred.counter.load(kRelaxed) == group)
-            WithdrawTasks(scheduler, worker,
-                          {index, static_cast<uint32_t>(state >> Deferred::kGenerationShift),
-                           scheduler.runNumber},
-                          false);
+        // The counter is that of this use, or of a later one. In the second case WithdrawTasks
+        // fails, because the number has changed.
+        const DeferredHandle handle = HandleOf(scheduler, index);
+        if (scheduler.deferred.At(index).counter.load(kRelaxed) == group)
+            WithdrawTasks(scheduler, worker, handle, false);
     }
 }
 

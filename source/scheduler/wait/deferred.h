@@ -48,6 +48,16 @@ bool SubmitAfterOrAt(Scheduler &scheduler, Worker &worker, const CounterTarget &
                      uint64_t deadline, const LaterTasks &tasks, uint32_t &index) noexcept;
 bool EndAfterOrAt(Worker &worker, const CounterTarget &after, uint32_t index) noexcept;
 
+/// Returns a handle of the tasks that use the object of this index now. acquire: pairs with the
+/// release that publishes them.
+inline DeferredHandle HandleOf(Scheduler &scheduler, uint32_t index) noexcept {
+    const uint64_t state = scheduler.deferred.At(index).state.load(kAcquire);
+    return {index, static_cast<uint32_t>(state >> Deferred::kGenerationShift), scheduler.runNumber};
+}
+/// Refers to the tasks, so that their object stays, and sets the flags. Returns null if the tasks
+/// were handed over. Call Reach for it. The thread that sets kWithdrawn hands them over.
+Deferred *ReferTo(Scheduler &scheduler, DeferredHandle handle, uint64_t flags = 0) noexcept;
+
 /// Withdraws the tasks, unless they were handed over. Then they count as finished soon. With
 /// `replaces` a function that does nothing takes the place of theirs; otherwise their group skips
 /// them. Returns false if it is too late.
@@ -56,24 +66,22 @@ bool WithdrawTasks(Scheduler &scheduler, Worker *worker, DeferredHandle handle,
 
 /// WithdrawTasks in two steps, for callers that do something in between. ClaimTasks returns null if
 /// it is too late. Otherwise the tasks are the caller's, and so the group that counts them lives.
-Deferred *ClaimTasks(Scheduler &scheduler, DeferredHandle handle) noexcept;
+inline Deferred *ClaimTasks(Scheduler &scheduler, DeferredHandle handle) noexcept {
+    return ReferTo(scheduler, handle, Deferred::kWithdrawn);
+}
 void DeliverClaimed(Scheduler &scheduler, Worker *worker, Deferred &deferred,
                     bool replaces) noexcept;
-
-/// Refers to the tasks of this index, so that their object stays. Returns an empty handle if no
-/// tasks wait there. Call Reach for it.
-DeferredHandle ReferTo(Scheduler &scheduler, uint32_t index) noexcept;
 
 /// Calls tell(deferred, handle) for all tasks that wait for counters or for a time. The object
 /// stays meanwhile.
 template <class Tell>
 void ForDeferred(Scheduler &scheduler, Worker *worker, Tell tell) noexcept {
     for (uint32_t index = 0; scheduler.deferred.Has(index); ++index) {
-        const DeferredHandle handle = ReferTo(scheduler, index);
-        if (handle.IsEmpty()) continue;
-        Deferred &deferred = scheduler.deferred.At(index);
-        tell(deferred, handle);
-        Reach(scheduler, worker, deferred, 1);
+        const DeferredHandle handle = HandleOf(scheduler, index);
+        Deferred *const deferred = ReferTo(scheduler, handle);
+        if (deferred == nullptr) continue;
+        tell(*deferred, handle);
+        Reach(scheduler, worker, *deferred, 1);
     }
 }
 

@@ -4,9 +4,8 @@
 
 #include "platform/backoff.h"
 #include "scheduler/diagnose/watch.h"
-#include "scheduler/run/ending.h"
+#include "scheduler/run/run.h"
 #include "scheduler/state/external_call.h"
-#include "scheduler/state/reporting.h"
 #include "scheduler/state/trace.h"
 #include "scheduler/submit/finish.h"
 #include "scheduler/submit/wake.h"
@@ -17,17 +16,11 @@ namespace weft::internal {
 
 namespace {
 
-// Parks an external thread. Returns false after the deadline.
-bool ParkOutside(EntryGate::Visit &visit, ThreadWaiter &waiter, uint64_t deadline) noexcept {
-    visit.GoOut();
-    const bool isTold = waiter.parker.ParkUntil(deadline);
-    visit.ComeBack();
-    return isTold;
-}
+using Registration = Counters::Registration;
 
-// The same for a task of another scheduler, whose fiber is left. It comes back to its thread,
-// because the calls of a thread are nested (env::CallSlot). Its scheduler is not stalled meanwhile:
-// that is outside work there.
+// Suspends a task of another scheduler. Returns false after the deadline. The task comes back to
+// its thread, because the calls of a thread are nested (env::CallSlot). Its scheduler is not
+// stalled meanwhile: that is outside work there.
 bool SuspendOutside(EntryGate::Visit &visit, Worker &mine, Counter &told,
                     uint64_t deadline) noexcept {
     auto &outside = EntryGate::StateOf(*mine.scheduler->taskScheduler).outside;
@@ -35,7 +28,7 @@ bool SuspendOutside(EntryGate::Visit &visit, Worker &mine, Counter &told,
     ExternalCall *const call = static_cast<ExternalCall *>(env::CallSlot());
     env::ExchangeCallSlot(call->Outer());
     visit.GoOut();
-    const bool isTold = Wait(mine, {told, 0, deadline, ResumeOn::SameWorker});
+    const bool isTold = Wait(mine, {told, 0, deadline, WaitKind::Counter, ResumeOn::SameWorker});
     visit.ComeBack();
     env::ExchangeCallSlot(call);
     outside.fetch_sub(1, kRelease);
@@ -77,17 +70,14 @@ bool Poll(EntryGate::Visit &visit, Scheduler &scheduler, const WaitFor &what) no
     return reached;
 }
 
-enum class Ended : uint8_t { Reached, Failed, NoMemory };
-
 // Waits with a record of the thread. `worker`: the worker whose thread blocks; null for an external
 // thread. `task`: the waiting task of another scheduler, or null. park(waiter, deadline) returns
-// false at the deadline.
+// false at the deadline. Returns Satisfied if the counter was reached, and Waiting at the deadline.
 template <class Park>
-Ended WaitOnThread(Scheduler &scheduler, Worker *worker, OtherTask *task, const WaitFor &what,
-                   Park park) noexcept {
-    using Registration = Counters::Registration;
+Registration WaitOnThread(Scheduler &scheduler, Worker *worker, OtherTask *task,
+                          const WaitFor &what, Park park) noexcept {
     const uint32_t index = scheduler.threadWaiters.Take();
-    if (index == SegmentPool<ThreadWaiter>::kNone) return Ended::NoMemory;
+    if (index == SegmentPool<ThreadWaiter>::kNone) return Registration::NoRecord;
     CounterStorage &counter = CounterAccess::Word(what.counter);
     ThreadWaiter &waiter = scheduler.threadWaiters.At(index);
     // relaxed, both: the record publishes them
@@ -97,22 +87,21 @@ Ended WaitOnThread(Scheduler &scheduler, Worker *worker, OtherTask *task, const 
     waiter.kind = what.kind;
     waiter.deadline = what.deadline;
     waiter.task = task;
-    const Registration result = scheduler.counters.RegisterOther(
+    Registration result = scheduler.counters.Register(
         counter, kThreadOwner | index, what.value,
         worker != nullptr ? worker->current->level.priority : Priority::Normal, CacheOf(worker));
-    bool isReached = result == Registration::Satisfied;
-    if (result == Registration::Waiting)
-        isReached = park(waiter, what.deadline) ||
-                    // without its record: a waker has taken it, and will call Unpark
-                    (!scheduler.counters.Remove(counter, kThreadOwner | index, CacheOf(worker)) &&
-                     park(waiter, Timers::kNever));
+    if (result == Registration::Waiting &&
+        (park(waiter, what.deadline) ||
+         // without its record: a waker has taken it, and will call Unpark
+         (!scheduler.counters.Remove(counter, kThreadOwner | index, CacheOf(worker)) &&
+          park(waiter, Timers::kNever))))
+        result = Registration::Satisfied;
     waiter.waitsFor.store(nullptr, kRelaxed);
     scheduler.threadWaiters.GiveBack(index);
-    if (isReached) race::SawCount(what.counter);
+    if (result == Registration::Satisfied) race::SawCount(what.counter);
     if (result == Registration::OtherScheduler)
         ReportWrongScheduler(scheduler, "WaitForCounter", what.counter);
-    if (result == Registration::NoRecord) return Ended::NoMemory;
-    return isReached ? Ended::Reached : Ended::Failed;
+    return result;
 }
 
 // `mine`: of the task of another scheduler, or null.
@@ -120,12 +109,16 @@ bool Block(EntryGate::Visit &visit, Scheduler &scheduler, const WaitFor &what,
            Worker *mine = nullptr) noexcept {
     OtherTask task{mine != nullptr ? mine->scheduler : nullptr};
     const auto park = [&](ThreadWaiter &waiter, uint64_t deadline) {
-        return mine != nullptr ? SuspendOutside(visit, *mine, task.told, deadline)
-                               : ParkOutside(visit, waiter, deadline);
+        if (mine != nullptr) return SuspendOutside(visit, *mine, task.told, deadline);
+        visit.GoOut();
+        const bool isTold = waiter.parker.ParkUntil(deadline);
+        visit.ComeBack();
+        return isTold;
     };
-    const Ended ended =
+    const Registration result =
         WaitOnThread(scheduler, nullptr, mine != nullptr ? &task : nullptr, what, park);
-    return ended != Ended::NoMemory ? ended == Ended::Reached : Poll(visit, scheduler, what);
+    if (result == Registration::NoRecord) return Poll(visit, scheduler, what);
+    return result == Registration::Satisfied;
 }
 
 }  // namespace
@@ -150,14 +143,14 @@ bool BlockThread(Worker &worker, const WaitFor &what) noexcept {
     if (IsReached(what.counter, what.value)) return true;
     BeginWait(*worker.current, what);
     Emit(scheduler, &worker, TraceKind::Wait, &what.counter, what.value);
-    const Ended ended = WaitOnThread(scheduler, &worker, nullptr, what,
-                                     [&](ThreadWaiter &waiter, uint64_t deadline) {
-                                         return ParkWorker(worker, waiter, deadline);
-                                     });
-    if (ended == Ended::NoMemory) OutOfMemory(scheduler, 0);
+    const auto park = [&](ThreadWaiter &waiter, uint64_t deadline) {
+        return ParkWorker(worker, waiter, deadline);
+    };
+    const Registration result = WaitOnThread(scheduler, &worker, nullptr, what, park);
+    if (result == Registration::NoRecord) OutOfMemory(scheduler, 0);
     worker.current->wait.counter.store(nullptr, kRelaxed);
     Emit(scheduler, &worker, TraceKind::Resume, &what.counter, what.value);
-    return ended == Ended::Reached;
+    return result == Registration::Satisfied;
 }
 
 bool WaitExternal(EntryGate::Visit &visit, Scheduler &scheduler, const WaitFor &what) noexcept {
@@ -204,30 +197,24 @@ void WaitIdle(const WaitingCaller &caller) noexcept {
         scheduler.idle.JoinOrder();
         AnswerIdleRequests(scheduler, nullptr);
     }
-    WaitFor what{request.counter};
-    what.kind = WaitKind::Idle;
-    caller.Wait(what);
+    caller.Wait({request.counter, 0, Timers::kNever, WaitKind::Idle});
     race::SawAll(&scheduler);
 }
 
-void ExternalCall::Leave() noexcept {
-    if (running == nullptr) return;
-    BecomeGuest(*running);
-    visit.GoOut();
-}
-
-void ExternalCall::Return() noexcept {
-    if (running == nullptr) return;
-    visit.ComeBack();
-    CeaseGuest(*running);
-}
-
 void LeaveCalls(ExternalCall *innermost) noexcept {
-    for (ExternalCall *call = innermost; call != nullptr; call = call->Outer()) call->Leave();
+    for (ExternalCall *call = innermost; call != nullptr; call = call->Outer()) {
+        if (call->running == nullptr) continue;
+        BecomeGuest(*call->running);
+        call->visit.GoOut();
+    }
 }
 
 void ReturnToCalls(ExternalCall *innermost) noexcept {
-    for (ExternalCall *call = innermost; call != nullptr; call = call->Outer()) call->Return();
+    for (ExternalCall *call = innermost; call != nullptr; call = call->Outer()) {
+        if (call->running == nullptr) continue;
+        call->visit.ComeBack();
+        CeaseGuest(*call->running);
+    }
 }
 
 }  // namespace weft::internal

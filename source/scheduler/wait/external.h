@@ -14,8 +14,7 @@ void BecomeGuest(Scheduler &scheduler) noexcept;
 void CeaseGuest(Scheduler &scheduler) noexcept;
 
 /// Sleeps until the wait is over. Returns false after the deadline, or after a report. The caller
-/// is inside the gate. Uses only the counter, the value and the deadline of
-/// `what`.
+/// is inside the gate. Uses only the counter, the value and the deadline of `what`.
 bool WaitExternal(EntryGate::Visit &visit, Scheduler &scheduler, const WaitFor &what) noexcept;
 
 /// Sleeps until no thread is attached.
@@ -37,5 +36,11 @@ struct WaitingCaller {
 
 /// Waits until all other tasks have finished. Tasks that are in WaitIdle do not count.
 void WaitIdle(const WaitingCaller &caller) noexcept;
+
+/// Waits until one of several counters is zero (wait_any.cpp). Returns its index, or `count` at the
+/// deadline or after a report.
+uint32_t WaitAny(const WaitingCaller &caller, uint32_t count, Counter *const *counters,
+                 uint64_t deadline) noexcept;
+inline constexpr uint32_t kMaxOfAny = 4096;
 
 }  // namespace weft::internal

@@ -1,21 +1,13 @@
 // Implements wait.h.
 #include "scheduler/wait/wait.h"
 
-#include "scheduler/diagnose/watch.h"
-#include "scheduler/policy/next_work.h"
 #include "scheduler/policy/ordered.h"
 #include "scheduler/policy/own_tasks.h"
 #include "scheduler/policy/places.h"
-#include "scheduler/run/ending.h"
-#include "scheduler/run/fiber_switch.h"
-#include "scheduler/run/rescue.h"
-#include "scheduler/run/run_work.h"
+#include "scheduler/run/run.h"
 #include "scheduler/state/group_of_tasks.h"
-#include "scheduler/state/reporting.h"
 #include "scheduler/state/trace.h"
-#include "scheduler/submit/claim.h"
 #include "scheduler/submit/finish.h"
-#include "scheduler/submit/ready.h"
 #include "scheduler/submit/submit.h"
 #include "scheduler/submit/wake.h"
 
@@ -56,14 +48,18 @@ bool WouldLeaveGroups(const Fiber &self, Level level) noexcept {
            self.worker->scheduler->lowGroups.load(kRelaxed) != 0;
 }
 
+// Takes the newest entry of an own deque if it belongs to the counter.
+WEFT_FORCEINLINE bool Pop(Worker &worker, Level level, const Counter &counter,
+                          Entry &entry) noexcept {
+    return worker.queue[level.Index()].PopIf(
+        entry, [&](const Entry &next) { return next.TheCounter() == &counter; });
+}
+
 WEFT_NOINLINE bool PopOfLevels(const Fiber &self, uint32_t levels, const Counter &counter,
                                Entry &entry) noexcept {
-    const auto wants = [&](const Entry &next) { return next.TheCounter() == &counter; };
     for (; levels != 0; levels &= levels - 1) {
-        const uint32_t level = LowestBit(levels);
-        if (!WouldLeaveGroups(self, Level::At(level)) &&
-            self.worker->queue[level].PopIf(entry, wants))
-            return true;
+        const Level level = Level::At(LowestBit(levels));
+        if (!WouldLeaveGroups(self, level) && Pop(*self.worker, level, counter, entry)) return true;
     }
     return false;
 }
@@ -72,14 +68,13 @@ uint32_t LevelsOnTop(const Fiber &self) noexcept {
     return LevelsOf(1u << self.level.slot) & self.worker->filter.runs;
 }
 
-// Takes the newest entry of an own deque if it belongs to the counter and to the waiter's group. If
-// a task of another group waited on top, it could continue in the waiter's group.
+// Pops from any deque of the waiter's group. If a task of another group waited on top, it could
+// continue in the waiter's group.
 WEFT_FORCEINLINE bool PopOf(const Fiber &self, const Counter &counter, Entry &entry) noexcept {
     Worker &worker = *self.worker;
-    const auto wants = [&](const Entry &next) { return next.TheCounter() == &counter; };
     const uint32_t ofGroup = LevelsOnTop(self);
     const Level home = worker.filter.home;
-    if ((ofGroup & home.Bit()) != 0 && worker.queue[home.Index()].PopIf(entry, wants)) return true;
+    if ((ofGroup & home.Bit()) != 0 && Pop(worker, home, counter, entry)) return true;
     const uint32_t others = worker.holds & ofGroup & ~home.Bit();
     if (WEFT_LIKELY(others == 0)) return false;
     Entry other;  // so that `entry` stays in registers
@@ -133,14 +128,11 @@ WEFT_FORCEINLINE uint32_t RunInline(Fiber &self, InlineFrame &frame, uint32_t mo
             break;
         }
         self.name.store(entry.What().name, kRelaxed);
-        if (entry.TheKind() == Entry::Chunk) {
-            RunChunk(self, entry.TheChunk());
-        } else {
+        if (kPrivate && entry.TheKind() == Entry::Task) {
             RunTask(self, entry.TheTask(), GroupOf(entry));
-            if (kPrivate)
-                ++ran;
-            else
-                Ran(*self.worker, &counter, 1);
+            ++ran;
+        } else {
+            RunEntry(self, entry);
         }
         self.worker->figures.Count(&Figures::inlineRuns);
         if (!kPrivate && HasRunAll(*self.worker, counter)) break;
@@ -154,13 +146,12 @@ WEFT_FORCEINLINE uint32_t RunInline(Fiber &self, InlineFrame &frame, uint32_t mo
 WEFT_NOINLINE void Lend(const Fiber &self, const Counter &counter, uint32_t levels) noexcept {
     constexpr uint32_t kMost = 64;
     Worker &worker = *self.worker;
-    const auto wants = [&](const Entry &next) { return next.TheCounter() == &counter; };
     for (; levels != 0 && worker.queue[self.level.Index()].LooksEmpty(); levels &= levels - 1) {
         const Level level = Level::At(LowestBit(levels));
         if (WouldLeaveGroups(self, level)) continue;
         Entry entries[kMost];
         uint32_t count = 0;
-        while (count < kMost && worker.queue[level.Index()].PopIf(entries[count], wants)) ++count;
+        while (count < kMost && Pop(worker, level, counter, entries[count])) ++count;
         for (uint32_t i = count; i-- > 0;) {
             if (entries[i].TheKind() == Entry::Chunk) entries[i].TheChunk().level = self.level;
             Push(worker, self.level, entries[i]);
@@ -181,6 +172,31 @@ void ShowInlined(Fiber &self) noexcept {
         if (frame == nullptr) return;
         frame = frame->outer;
     }
+}
+
+// Runs work on top of the frames of the calling fiber. Pinned work keeps the fiber on its worker
+// meanwhile.
+WEFT_NOINLINE void RunOnTop(Fiber &self, const Work &work) noexcept {
+    InlineFrame frame;
+    const RunsInline runs(self, frame, work.entry.TheCounter(), work.entry.What().name);
+    const uint32_t pinnedTo = self.pinnedTo;
+    const Priority own = self.own;
+    const Level level = self.level;
+    if (work.isPinned) {
+        self.pinnedTo = self.worker->index;
+        race::ComesToThread(self.worker);
+    }
+    if (WouldLeaveGroups(self, work.level)) {
+        self.own = Priority::Low;
+        self.level = work.level;
+    }
+    RunEntry(self, work.entry);
+    if (work.isPinned) race::LeavesThread(self.worker);
+    Flush(*self.worker);
+    self.pinnedTo = pinnedTo;
+    self.own = own;
+    self.level = level;
+    if (work.isPinned) Unbind(*self.worker->scheduler, self.worker, *self.worker, 1);
 }
 
 // Leaves the fiber until the wait is over, and runs tasks that it is given meanwhile.
@@ -246,43 +262,18 @@ bool WaitForOwn(Fiber &self, const WaitFor &what) noexcept {
     return WaitHere(self, what);
 }
 
-// Limits what the worker begins while a task on it waits.
-class Limited {
-public:
-    Limited(Worker &worker, Meanwhile meanwhile) noexcept
-        : m_worker(worker), m_limit(LimitOf(meanwhile)) {
-        if (m_limit == kPriorities) return;
-        const uint32_t before = worker.filter.may;
-        ++worker.filter.limits[m_limit];
-        NoteFilter(worker);
-        PassOn(worker, before);
-    }
-    ~Limited() {
-        if (m_limit == kPriorities) return;
-        --m_worker.filter.limits[m_limit];
-        NoteFilter(m_worker);
-    }
-    Limited(const Limited &) = delete;
-    Limited &operator=(const Limited &) = delete;
+// The worker begins only tasks of the priorities below the limit, until LiftLimit.
+void SetLimit(Worker &worker, uint32_t limit) noexcept {
+    const uint32_t before = worker.filter.may;
+    ++worker.filter.limits[limit];
+    NoteFilter(worker);
+    PassOn(worker, before);
+}
 
-private:
-    // The priorities below the limit may run.
-    static uint32_t LimitOf(Meanwhile meanwhile) noexcept {
-        switch (meanwhile) {
-            case Meanwhile::AnyTask:
-                return kPriorities;
-            case Meanwhile::NormalOrHigher:
-                return 2;
-            case Meanwhile::HighOnly:
-                return 1;
-            default:
-                return 0;
-        }
-    }
-
-    Worker &m_worker;
-    const uint32_t m_limit;
-};
+void LiftLimit(Worker &worker, uint32_t limit) noexcept {
+    --worker.filter.limits[limit];
+    NoteFilter(worker);
+}
 
 // With SchedulerOptions::migrateAfterWait: the task continues on another worker, unless it is bound
 // to this one. It tries for ten milliseconds, because others may be busy or may not run it. It asks
@@ -304,6 +295,25 @@ WEFT_NOINLINE void Migrate(Fiber &self, const Worker &before) noexcept {
     }
 }
 
+// Leaves the fiber for pinned work. Whenever that work is left, the fiber comes next on this worker
+// (Worker::comesNext). Without a free fiber a task runs on the caller's own stack. If it waits, the
+// caller cannot go on.
+void RunOne(Fiber &self, const Work &work) noexcept {
+    Worker &worker = *self.worker;
+    Fiber *to = work.entry.TheKind() == Entry::Fiber ? &work.entry.TheFiber() : nullptr;
+    if (to == nullptr) to = AcquireFiber(worker, work);
+    // Makes tasks count as long, so that only one task of a chunk begins.
+    worker.fair.budget = worker.fair.period = 1;
+    if (to == nullptr) return RunOnTop(self, work);
+    Fiber *const outer = std::exchange(worker.comesNext, &self);
+    NoteFilter(worker);
+    race::LeavesThread(&worker);
+    SwitchTo(self, *to, Destination::None);
+    race::ComesToThread(&worker);
+    worker.comesNext = outer;
+    NoteFilter(worker);
+}
+
 }  // namespace
 
 void BeginWait(Fiber &self, const WaitFor &what) noexcept {
@@ -320,29 +330,6 @@ bool LeaveAtPoint(Fiber &self, bool calls) noexcept {
     if (isLeft) Suspend(self, Destination::ToReady);
     if (self.IsThreadStack()) AnswerBeforeHost(*self.worker);
     return isLeft;
-}
-
-void RunOnTop(Fiber &self, const Work &work) noexcept {
-    InlineFrame frame;
-    const RunsInline runs(self, frame, work.entry.TheCounter(), work.entry.What().name);
-    const uint32_t pinnedTo = self.pinnedTo;
-    const Priority own = self.own;
-    const Level level = self.level;
-    if (work.isPinned) {
-        self.pinnedTo = self.worker->index;
-        race::ComesToThread(self.worker);
-    }
-    if (WouldLeaveGroups(self, work.level)) {
-        self.own = Priority::Low;
-        self.level = work.level;
-    }
-    RunEntry(self, work.entry);
-    if (work.isPinned) race::LeavesThread(self.worker);
-    Flush(*self.worker);
-    self.pinnedTo = pinnedTo;
-    self.own = own;
-    self.level = level;
-    if (work.isPinned) Unbind(*self.worker->scheduler, self.worker, *self.worker, 1);
 }
 
 void PrepareToBlock(Worker &worker) noexcept {
@@ -366,15 +353,17 @@ static WEFT_NOINLINE bool WaitSpecially(Worker &worker, const WaitFor &what) noe
     const uint32_t pinnedTo = std::exchange(self.pinnedTo, worker.index);
     if (pinnedTo == kAnyWorker) race::ComesToThread(&worker);
     if (pinnedTo == kAnyWorker) Bind(*worker.scheduler, &worker, worker, 1);
-    bool reached;
-    {
-        const Limited limited(worker, what.meanwhile);
-        reached =
-            what.meanwhile == Meanwhile::OwnTasks ? WaitForOwn(self, what) : WaitHere(self, what);
-    }
+    // AnyTask: no limit. NormalOrHigher: the two higher priorities, and so on.
+    const uint32_t limit = what.meanwhile < Meanwhile::OwnTasks
+                               ? kPriorities - static_cast<uint32_t>(what.meanwhile)
+                               : 0;
+    if (limit != kPriorities) SetLimit(worker, limit);
+    const bool isReached =
+        what.meanwhile == Meanwhile::OwnTasks ? WaitForOwn(self, what) : WaitHere(self, what);
+    if (limit != kPriorities) LiftLimit(worker, limit);
     self.pinnedTo = pinnedTo;
     if (pinnedTo == kAnyWorker) Unbind(*worker.scheduler, &worker, worker, 1);
-    return reached;
+    return isReached;
 }
 
 bool Wait(Worker &worker, const WaitFor &what) noexcept {
@@ -409,8 +398,7 @@ void SubmitAndWait(Worker &worker, uint32_t count, const Task *tasks,
         RunTask(self, tasks[0], nullptr);
         self.worker->figures.Count(&Figures::inlineRuns);
         ran += RunInline<true>(self, frame, count - 1, [&](Entry &entry) {
-            return self.worker->queue[level.Index()].PopIf(
-                entry, [&](const Entry &next) { return next.TheCounter() == &counter; });
+            return Pop(*self.worker, level, counter, entry);
         });
     }
     Worker &now = *self.worker;
@@ -431,6 +419,27 @@ void YieldFiber(Worker &worker) noexcept {
     Emit(*worker.scheduler, &worker, TraceKind::Yield);
     Suspend(self, Destination::ToBack);
     if (WEFT_UNLIKELY(self.IsThreadStack())) AnswerBeforeHost(*self.worker);
+}
+
+// Work that is pinned during the call waits for the next call. So if a task yields, the caller goes
+// on. The work may include the attached thread's own fiber, which may call DetachThread. Bind keeps
+// the thread attached until the caller has continued.
+uint32_t RunPinned(Worker &worker, uint32_t max) noexcept {
+    Fiber &self = *worker.current;
+    const bool binds = self.pinnedTo == kAnyWorker;
+    if (binds) Bind(*worker.scheduler, &worker, worker, 1);
+    ReleaseClaims(worker);
+    Flush(worker);
+    TakeArrivals(worker);
+    uint32_t ran = 0;
+    for (; ran != max; ++ran) {
+        const Work work = TakePinned(*self.worker, kAllLevels);
+        if (!work) break;
+        RunOne(self, work);
+    }
+    if (binds) Unbind(*self.worker->scheduler, self.worker, *self.worker, 1);
+    if (self.IsThreadStack()) AnswerBeforeHost(*self.worker);
+    return ran;
 }
 
 }  // namespace weft::internal

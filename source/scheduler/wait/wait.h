@@ -22,9 +22,9 @@ struct WaitFor {
     Counter &counter;
     uint32_t value = 0;
     uint64_t deadline = Timers::kNever;
+    WaitKind kind = WaitKind::Counter;
     ResumeOn resume = ResumeOn::AnyWorker;
     Meanwhile meanwhile = Meanwhile::AnyTask;
-    WaitKind kind = WaitKind::Counter;
 };
 
 /// Waits on the calling task's fiber. Returns false at the deadline.
@@ -45,10 +45,6 @@ void SubmitAndWait(Worker &worker, uint32_t count, const Task *tasks,
 /// here is counted.
 void PrepareToBlock(Worker &worker) noexcept;
 
-/// Runs work on top of the frames of the calling fiber. Pinned work keeps the fiber on its worker
-/// meanwhile.
-void RunOnTop(Fiber &self, const Work &work) noexcept;
-
 /// The slow path of PassPoint. `calls`: the worker should look for other work.
 bool LeaveAtPoint(Fiber &self, bool calls) noexcept;
 /// A scheduling point of a task that could go on: also of a wait that is over already. Returns true
@@ -59,7 +55,7 @@ WEFT_FORCEINLINE bool PassPoint(Fiber &self) noexcept {
 }
 
 /// Runs up to `max` pieces of work that is pinned to the calling thread, and returns how many it
-/// ran (wait/pump.cpp).
+/// ran.
 uint32_t RunPinned(Worker &worker, uint32_t max) noexcept;
 
 /// Lets other work run before the task goes on.

@@ -1,11 +1,10 @@
-// Implements wait_any.h. Each counter gets a wait record. The first one that is reached ends the
-// wait (submit/finish.cpp). Then the call takes the others off their counters. It returns when no
-// record is on its way any more.
-#include "scheduler/wait/wait_any.h"
-
+// Waits for one of several counters. Each counter gets a wait record. The first one that is reached
+// ends the wait (submit/finish.cpp). Then the call takes the others off their counters. It returns
+// when no record is on its way any more.
 #include "scheduler/state/reporting.h"
 #include "scheduler/state/trace.h"
 #include "scheduler/submit/finish.h"
+#include "scheduler/wait/external.h"
 
 namespace weft::internal {
 
@@ -19,8 +18,8 @@ bool Register(Scheduler &scheduler, uint32_t user, AnyWait &wait, Counter &count
     Registration result = Registration::NoRecord;
     if (index != scheduler.anyRecords.kNone) {
         scheduler.anyRecords.At(index) = {&wait, which};
-        result = scheduler.counters.RegisterOther(CounterAccess::Word(counter), kAnyOwner | index,
-                                                  0, priority, user);
+        result = scheduler.counters.Register(CounterAccess::Word(counter), kAnyOwner | index, 0,
+                                             priority, user);
         if (result == Registration::Waiting) return true;
         scheduler.anyRecords.GiveBack(index, user);
     }
@@ -67,19 +66,17 @@ uint32_t WaitAny(const WaitingCaller &caller, uint32_t count, Counter *const *co
     const Priority priority =
         caller.self != nullptr ? caller.self->level.priority : Priority::Normal;
     AnyWait wait{counters, count};
-    WaitFor what{wait.first, 0, deadline};
-    what.kind = WaitKind::Several;
     RaiseNow(scheduler, wait.all, count);
     uint32_t registered = 0;
     while (registered < count && Register(scheduler, CacheOf(caller.TheWorker()), wait,
                                           *counters[registered], registered, priority))
         ++registered;
-    if (registered == count) caller.Wait(what);
+    if (registered == count) caller.Wait({wait.first, 0, deadline, WaitKind::Several});
     uint32_t gone = count - registered;
     for (uint32_t i = 0; i < registered; ++i)
         gone += TakeOff(scheduler, CacheOf(caller.TheWorker()), wait, *counters[i]) ? 1 : 0;
     if (gone != 0) Lower(scheduler, caller.TheWorker(), wait.all, gone);
-    caller.Wait({wait.all, 0, Timers::kNever, ResumeOn::AnyWorker, Meanwhile::AnyTask, what.kind});
+    caller.Wait({wait.all, 0, Timers::kNever, WaitKind::Several});
     const uint32_t winner = wait.winner.load(kAcquire);  // acquire: pairs with ReachAny
     if (winner != AnyWait::kNone) race::SawCount(*counters[winner]);
     return winner != AnyWait::kNone ? winner : count;
