@@ -48,10 +48,9 @@ bool SubmitAfterOrAt(Scheduler &scheduler, Worker &worker, const CounterTarget &
                      uint64_t deadline, const LaterTasks &tasks, uint32_t &index) noexcept;
 bool EndAfterOrAt(Worker &worker, const CounterTarget &after, uint32_t index) noexcept;
 
-/// Returns a handle of the tasks that use the object of this index now. acquire: pairs with the
-/// release that publishes them.
-inline DeferredHandle HandleOf(Scheduler &scheduler, uint32_t index) noexcept {
-    const uint64_t state = scheduler.deferred.At(index).state.load(kAcquire);
+/// Returns a handle of the tasks that use the object of this index. `state`: what was read of it.
+inline DeferredHandle HandleOf(const Scheduler &scheduler, uint32_t index,
+                               uint64_t state) noexcept {
     return {index, static_cast<uint32_t>(state >> Deferred::kGenerationShift), scheduler.runNumber};
 }
 /// Refers to the tasks, so that their object stays, and sets the flags. Returns null if the tasks
@@ -77,7 +76,9 @@ void DeliverClaimed(Scheduler &scheduler, Worker *worker, Deferred &deferred,
 template <class Tell>
 void ForDeferred(Scheduler &scheduler, Worker *worker, Tell tell) noexcept {
     for (uint32_t index = 0; scheduler.deferred.Has(index); ++index) {
-        const DeferredHandle handle = HandleOf(scheduler, index);
+        // relaxed: ReferTo decides
+        const uint64_t state = scheduler.deferred.At(index).state.load(kRelaxed);
+        const DeferredHandle handle = HandleOf(scheduler, index, state);
         Deferred *const deferred = ReferTo(scheduler, handle);
         if (deferred == nullptr) continue;
         tell(*deferred, handle);
