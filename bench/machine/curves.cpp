@@ -110,10 +110,13 @@ void PrintPoint(const Point &point) {
 
 double BatchEfficiency(uint32_t workers, double nanoseconds) {
     std::vector<double> results;
-    for (int change = -4; change <= 4; ++change) {
-        Costs costs;
-        costs.transfer += change;
-        results.push_back(PerWorker("", nanoseconds).measure({costs, workers}).efficiency);
+    for (double length : {0.88, 0.94, 1.0, 1.06, 1.12}) {
+        for (int change = -2; change <= 2; ++change) {
+            Costs costs;
+            costs.transfer += change;
+            const Place place{costs, workers};
+            results.push_back(PerWorker("", length * nanoseconds).measure(place).efficiency);
+        }
     }
     std::sort(results.begin(), results.end());
     return results[results.size() / 2];

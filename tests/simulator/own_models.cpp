@@ -566,6 +566,23 @@ void OwnDigHolds() {
     });
 }
 
+// A task waits with OwnTasks for a task that sleeps. Nobody else is awake. The sleep ends in time.
+void OwnSleeps() {
+    const uint32_t workers = 1 + Random(2);
+    RunMain(FairOptions(workers), [](TaskScheduler *scheduler) {
+        uint64_t late = 0;
+        auto sleeps = [&](TaskScheduler *self) {
+            const auto end = Now() + std::chrono::microseconds(100 + Random(3000));
+            SleepUntil(*self, end);
+            late = static_cast<uint64_t>(std::chrono::nanoseconds(Now() - end).count());
+        };
+        Counter counter;
+        scheduler->AddTask(MakeTask(sleeps), &counter);
+        scheduler->WaitForCounter(&counter, Meanwhile::OwnTasks);
+        CheckSoon(late <= 100 * kUs, "a deadline comes late to a wait with OwnTasks");
+    });
+}
+
 }  // namespace
 
 std::vector<Model> OwnModels() {
@@ -613,6 +630,7 @@ std::vector<Model> OwnModels() {
          OwnSharesCounter},
         {"own_blocked", "a needed task lies behind a task that blocks until the wait is over",
          OwnNeedsNobodyElse},
+        {"own_sleeps", "a task that a wait with OwnTasks needs sleeps", OwnSleeps},
         {"own_circle", "waits that form a circle, while two workers follow them",
          OwnClimbsInCircles},
         {"own_pumps", "a pinned task waits with OwnTasks, while its thread runs pinned tasks",

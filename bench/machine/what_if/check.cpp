@@ -162,7 +162,7 @@ bool CheckSubject(Subject &subject, WhatIfOptions options, Checked &checked) {
 bool CheckPredictions(const std::vector<std::string> &frameFiles, uint32_t workers) {
     Checked checked;
     WhatIfOptions options;
-    options.middleFrames = 4;
+    options.middleFrames = 12;
     options.slowFrames = 3;
     for (const std::string &file : frameFiles) {
         frame::Frame frame;

@@ -75,9 +75,7 @@ void TakeMail(Worker &worker) noexcept {
         else
             worker.pinned[static_cast<uint32_t>(node.level.priority)].PushBack(node);
     }
-    const uint32_t before = worker.filter.may;
     NoteFilter(worker);
-    PassOn(worker, before);
 }
 
 constexpr uint64_t kMostMore = 24;  // the most entries that are taken in addition to the first
@@ -115,11 +113,6 @@ bool MayTake(const Worker &worker, Node &node) noexcept {
         return true;
     const Entry entry = Entry::Of(node);
     return IsWanted(worker, entry.CounterOfIt(), entry.Scope());
-}
-
-void PassOn(Worker &worker, uint32_t before) noexcept {
-    for (uint32_t levels = before & ~worker.filter.may; levels != 0; levels &= levels - 1)
-        Published(*worker.scheduler, &worker, Level::At(LowestBit(levels)), 2);
 }
 
 void PassWakeUpsOn(Worker &worker) noexcept {
@@ -246,6 +239,7 @@ void NoteFilter(Worker &worker) noexcept {
     while (limit != kPriorities && filter.limits[limit] == 0) ++limit;
     filter.limit = limit;
     const uint32_t runs = filter.runs = RunsOf(*worker.scheduler, worker);
+    uint32_t lost = filter.may;
     filter.may = runs & LevelsOf((1u << kSlots) - 1, limit);
     filter.heeds = Notices::kInjected | Notices::kTimed | Notices::kForValue | (runs & kHighLevels);
     const Level ofNone(Priority::Normal), ofGroup(Priority::Normal, worker.group + 1);
@@ -260,6 +254,8 @@ void NoteFilter(Worker &worker) noexcept {
     filter.isSpecial = limit != kPriorities || filter.pinned != 0 ||
                        (runs & filter.home.Bit()) == 0 || worker.comesNext != nullptr ||
                        IsOrdered(*worker.scheduler);
+    for (lost &= ~filter.may; lost != 0; lost &= lost - 1)
+        Published(*worker.scheduler, &worker, Level::At(LowestBit(lost)), 2);
 }
 
 }  // namespace weft::internal

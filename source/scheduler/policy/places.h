@@ -22,6 +22,7 @@ inline bool IsWanted(const Worker &worker, const Counter *counter, uint32_t scop
 }
 
 /// Computes Worker::filter. Call it when the pinned work or the limits of the worker have changed.
+/// Wakes others for the levels that this worker does not run any more.
 void NoteFilter(Worker &worker) noexcept;
 
 /// Returns true if the waits on this worker allow the pinned work. They never forbid a fiber, whose
@@ -70,9 +71,6 @@ bool AnyOf(const Worker &worker, Level level) noexcept;
 /// Returns true if something waits for this worker anywhere. seq_cst: the last look of a worker
 /// that has announced its sleep.
 bool AnyWork(const Worker &worker) noexcept;
-
-/// Wakes others for the levels that this worker does not run any more. `before`: what it ran.
-void PassOn(Worker &worker, uint32_t before) noexcept;
 
 /// Wakes others for queued work of the levels for which this worker may have been woken. Call it
 /// when the worker has found work, which may be other work: in runs with groups, or if it is

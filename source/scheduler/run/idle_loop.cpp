@@ -32,9 +32,11 @@ void ParkInTime(Worker &worker) noexcept {
     worker.figures.Count(&Figures::sleeps);
     const uint64_t looksAt = WatchForStall(scheduler);  // may call the host
     worker.rest.isParked.store(true, kSeqCst);
-    // It looks again for what its waits with OwnTasks want (policy/own_tasks.h).
+    // It looks again for what its waits with OwnTasks want (policy/own_tasks.h). It is no keeper,
+    // so a thread that sets an earlier deadline wakes a worker.
     if (WEFT_UNLIKELY(worker.ownWaits != nullptr)) {
-        if (!worker.parker.ParkUntil(env::Now() + 1'000'000)) GetUp(worker);
+        const uint64_t most = env::Now() + 1'000'000;
+        if (!worker.parker.ParkUntil(std::min(most, scheduler.timers.Next()))) GetUp(worker);
         return;
     }
     uint64_t next = std::min(scheduler.timers.Next(), looksAt),

@@ -82,7 +82,7 @@ uint32_t WorkersOfEnvironment() noexcept {
 uint32_t DefaultWorkers() noexcept {
     if (const uint32_t wanted = WorkersOfEnvironment(); wanted != 0) return wanted;
     const uint32_t cpus = env::UsableCpus(), quota = env::CpuQuota();
-    return quota != 0 ? std::min(cpus, quota) : cpus;
+    return std::min({cpus, quota != 0 ? quota : cpus, 1024u});
 }
 
 // Reports a default of the number of workers that the host probably does not want.

@@ -34,6 +34,7 @@ enum class Destination : uint8_t {
 struct Finished {
     Counter *counter = nullptr;
     uint32_t tasks = 0;
+    uint32_t ended = 0;  // with those of no counter; Worker::ended does not have them yet
 
     /// Returns true if a task of this counter may run before the finished ones are counted off.
     bool MayFollow(const Counter *next) const noexcept { return tasks == 0 || next == counter; }

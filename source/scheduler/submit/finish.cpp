@@ -98,11 +98,13 @@ void Settle(Worker &worker, uint32_t running) noexcept {
     Ran(worker, chunk.of.counter, n);
 }
 
+// Adds to `ended` last. Otherwise the run could be over, and the wait of an external thread
+// refused, before the counter is lowered: too early to destroy it. release: see PendingTasks.
 void FlushNow(Worker &worker, bool picks) noexcept {
     Settle(worker, 1);
-    if (worker.finished.tasks != 0)
-        Lower(*worker.scheduler, &worker, *worker.finished.counter,
-              std::exchange(worker.finished.tasks, 0), picks);
+    const Finished all = std::exchange(worker.finished, {});
+    if (all.tasks != 0) Lower(*worker.scheduler, &worker, *all.counter, all.tasks, picks);
+    AddTo(worker.ended, all.ended, kRelease);
 }
 
 void BeginChunk(Worker &worker, Chunk &chunk) noexcept {

@@ -65,21 +65,22 @@ void Settle(Worker &worker, uint32_t running) noexcept;
 
 /// Lowers the counter of all finished tasks. `picks`: see MakeReady.
 inline void Flush(Worker &worker, bool picks = false) noexcept {
-    if (worker.claim != nullptr || worker.finished.tasks != 0) FlushNow(worker, picks);
+    if (worker.claim != nullptr || (worker.finished.tasks | worker.finished.ended) != 0)
+        FlushNow(worker, picks);
 }
 
 /// `n` tasks of the counter have finished. Call Flush before the worker does anything but tasks of
 /// this counter. A waiter for a value above zero has them counted off after each task.
 WEFT_FORCEINLINE void Ran(Worker &worker, Counter *counter, uint32_t n) noexcept {
     race::Finishes(worker.scheduler);
-    // release: what these tasks have submitted is counted before, see PendingTasks
-    AddTo(worker.ended, n, kRelease);
-    if (counter == nullptr) return;
-    if (WEFT_UNLIKELY(worker.finished.counter != counter)) {
-        Flush(worker);
-        worker.finished.counter = counter;
+    if (counter != nullptr) {
+        if (WEFT_UNLIKELY(worker.finished.counter != counter)) {
+            Flush(worker);
+            worker.finished.counter = counter;
+        }
+        worker.finished.tasks += n;
     }
-    worker.finished.tasks += n;
+    worker.finished.ended += n;
 }
 
 /// The running task ends right after this call. Another task takes its place in `counter`. So the

@@ -264,10 +264,8 @@ bool WaitForOwn(Fiber &self, const WaitFor &what) noexcept {
 
 // The worker begins only tasks of the priorities below the limit, until LiftLimit.
 void SetLimit(Worker &worker, uint32_t limit) noexcept {
-    const uint32_t before = worker.filter.may;
     ++worker.filter.limits[limit];
     NoteFilter(worker);
-    PassOn(worker, before);
 }
 
 void LiftLimit(Worker &worker, uint32_t limit) noexcept {
