@@ -65,7 +65,7 @@ struct LoopWork {
     uint32_t chunk;  ///< units in the first chunk of a part; in all chunks if not timed
     uint32_t share;  ///< a chunk has at most 1 / share of the units that are left
     /// How many more helpers may run units, or null: any number. If a part gets none, its worker
-    /// runs the rest alone.
+    /// runs the rest alone, even if others end later.
     WEFT_ATOMIC<int32_t> *freeHelpers = nullptr;
 
     // relaxed, both: only a number
@@ -195,7 +195,7 @@ private:
         LoopPart &part = *static_cast<LoopPart *>(arg);
         part.StayToTheEnd(*scheduler);
         const LoopWork &work = part.m_work;
-        if (!work.TakeHelper()) return;
+        if (part.Left() == 0 || !work.TakeHelper()) return;
         uint32_t begin = 0, end = 0;
         if (!part.TakeHalf(begin, end)) return work.GiveHelperBack();
         part.Invite(*scheduler);

@@ -55,10 +55,11 @@ inline constexpr bool kSequenceMayThrow =
     !(noexcept(++std::declval<Iterator &>()) &&noexcept(*std::declval<Iterator &>()) &&noexcept(
           std::declval<Iterator &>() != std::declval<Iterator &>()) &&
       std::is_nothrow_copy_constructible_v<Iterator> &&
-      std::is_nothrow_copy_assignable_v<Iterator>);
+      std::is_nothrow_copy_assignable_v<Iterator> &&
+      std::is_nothrow_default_constructible_v<Iterator>);
 
-/// Items of a sequence that can be read more than once: how many, and iterators at equal distances.
-/// So a worker that takes some of them need not come from the first one.
+/// Items of a sequence that can be read more than once: how many, and iterators at equal distances
+/// (marks). A worker that takes some of them begins at a mark, and not at the first item.
 template <class Iterator>
 class ForwardChunk {
 public:
@@ -82,7 +83,10 @@ public:
     }
 
 private:
-    static constexpr uint32_t kMarks = 64;
+    static_assert(std::is_default_constructible_v<Iterator>,
+                  "weft: a forward iterator must have a default constructor, as the standard says");
+    static constexpr uint32_t kMarks =  // about a kilobyte
+        static_cast<uint32_t>(std::clamp(1024 / sizeof(Iterator), size_t{4}, size_t{64}));
     const uint32_t m_distance;
     uint32_t m_count = 0, m_marked = 0;
     Iterator m_marks[kMarks] = {};
@@ -130,12 +134,12 @@ inline uint32_t GrainOf(const LoopOptions &options, uint32_t automatic) noexcept
 
 /// Calls `each(item)` for the items of a sequence that can only be read from front to back.
 ///
-/// The *reader* is the only task that moves the iterator. It takes a chunk of items, submits a task
-/// that is the next reader, and runs its chunk. So reading needs no lock, and a worker takes part
-/// as soon as it is idle. A chunk is a loop over its items (LoopPart), so idle workers take items
-/// of it. A chunk that runs has a seat. If there is no seat for the next reader, no task is the
-/// reader; the next chunk that ends hands its seat and its task to the reader. So there are never
-/// more chunks in work than seats, also if the calls wait.
+/// The *reader* is the only task that moves the iterator on. It takes a chunk of items, submits a
+/// task that is the next reader, and runs its chunk. So reading needs no lock, and a worker takes
+/// part as soon as it is idle. A chunk is a loop over its items (LoopPart), so idle workers take
+/// items of it. A chunk that runs has a seat. If there is no seat for the next reader, no task is
+/// the reader; the next chunk that ends hands its seat and its task to the reader. So there are
+/// never more chunks in work than seats, also if the calls wait.
 template <class Iterator, class Each, bool kMayThrow>
 class SequenceWork {
 public:
@@ -239,16 +243,18 @@ class FeedWork;
 /// returned.
 ///
 /// Several workers call the body at once, in any order. It is not copied. It may wait, but not for
-/// another item. A worker takes as many items at once as take about 4 microseconds, and at least
-/// LoopOptions::grain. Each item may cost a thousand times as much as those before.
+/// another item. A worker takes as many items at once as take up to about 16 microseconds, and at
+/// least LoopOptions::grain if there are so many. If some items take a thousand times as long as
+/// others, the workers still share them.
 ///
-/// With random access iterators this is ParallelFor. Otherwise one task at a time moves the
-/// iterator and reads a part of the sequence. Workers share the items of a part. With forward
-/// iterators `item` is in the sequence, and a part is as many items as take about 32 microseconds.
-/// With input iterators, which can be read only once, `item` is moved or copied to the stack of a
-/// task, and a part is at most 64 items, or a kilobyte. At most twice as many parts are in work as
-/// there are workers, and one more. At most six times as many calls have begun and not returned,
-/// and one more.
+/// With random access iterators this is ParallelFor. Otherwise one task at a time reads a part of
+/// the sequence, and the workers share its items. With forward iterators `item` is in the sequence,
+/// and a part is as many items as take about 32 microseconds. Workers move copies of the iterator
+/// over items of the part, also over those whose calls run, so the body must not change which items
+/// there are. With input iterators, which can be read only once, `item` is moved or copied to the
+/// stack of a task, and a part is at most 64 items, or a kilobyte. At most twice as many parts are
+/// in work as there are workers, and one more. At most six times as many calls as there are workers
+/// have begun and not returned, and one more.
 ///
 /// Cancellation, exceptions, reports and threads are as for ParallelFor. The iterators may throw,
 /// too. Allocates nothing.
@@ -270,10 +276,12 @@ void ParallelForEach(TaskScheduler &scheduler, Iterator first, Iterator last, Bo
                                       options.grain, options, run);
     } else {
         if (!(first != last)) return internal::NoteWait(scheduler, "ParallelForEach");
+        constexpr bool isForward = internal::kIsIterator<Iterator, std::forward_iterator_tag>;
         internal::BodyCalls<kMayThrow> calls;
         internal::SequenceWork<Iterator, Body, kMayThrow>(
             scheduler, std::move(first), std::move(last), body, options,
-            internal::GrainOf(options, 16), scheduler.WorkerCount() != 0, calls)
+            internal::GrainOf(options, isForward || scheduler.WorkerCount() == 0 ? 16 : 1),
+            scheduler.WorkerCount() != 0, calls)
             .Run(scheduler);
         calls.Rethrow();
     }

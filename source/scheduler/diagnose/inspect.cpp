@@ -39,7 +39,7 @@ Statistics GetStatistics(TaskScheduler &taskScheduler) noexcept {
     if (scheduler == nullptr) return statistics;
     for (uint32_t i = 0; i < scheduler->Slots(); ++i) Add(statistics.total, scheduler->workers[i]);
     statistics.submittedOutside = scheduler->submittedOutside.load(kRelaxed);
-    statistics.pendingTasks = PendingTasks(*scheduler);
+    statistics.pendingTasks = PendingTasks(*scheduler, &Worker::ended);
     statistics.workers = scheduler->workerCount;
     statistics.attachedThreads = scheduler->attached.Value();
     statistics.fibers = scheduler->fiberCount;

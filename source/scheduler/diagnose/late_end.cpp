@@ -117,7 +117,7 @@ void AddAwaited(ReportText &text, Scheduler &scheduler, Worker *worker,
         if (!waiter.isExternal && waiter.fiber < scheduler.fiberCount)
             items.AddWaiter(waiter, scheduler.fibers[waiter.fiber].wait);
     }
-    const uint64_t pending = PendingTasks(scheduler);
+    const uint64_t pending = PendingTasks(scheduler, &Worker::ended);
     items.End(pending > withdrawn ? pending - withdrawn : 0);
     AddGuests(text, scheduler, graph);
     // relaxed: for a report

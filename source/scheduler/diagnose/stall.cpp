@@ -186,7 +186,7 @@ void ReportNoProgress(Scheduler &scheduler) noexcept {
     ReportText text(scheduler.memory, graph.Count());
     text.Add("no task has ended for %u ms, and %llu are pending",
              scheduler.options.watchdogMilliseconds,
-             static_cast<unsigned long long>(PendingTasks(scheduler)));
+             static_cast<unsigned long long>(PendingTasks(scheduler, &Worker::ended)));
     AddRunning(text, scheduler);
     if (CountBlocked(graph) != 0) text.Add("; waiting: ");
     AddWaiters(text, scheduler, graph);

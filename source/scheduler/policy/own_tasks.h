@@ -4,7 +4,7 @@
 // the awaited counter, and what has the scope. Such work may lie below other entries of a deque. So
 // once in a millisecond the worker digs: it moves what lies above to the other end of its own
 // deque. Then it also finds tasks without the scope for which such tasks wait, directly or through
-// others (Need). It is not woken for new work of its scope, and looks again after a millisecond.
+// others (Need). It is not woken for new work of its scope, and looks again within a millisecond.
 //
 // A number is used again after 65,535 waits. Tasks for which nobody waits may keep it until then.
 #pragma once

@@ -69,10 +69,10 @@ bool EndRun(Scheduler &scheduler, Worker *worker) noexcept {
 // External threads submit without being tasks. A caller that relies on the sums reads them while
 // the gate is closed and no thread is inside it, so that all submissions of external threads are
 // read. Or it needs only "at some moment of my call".
-uint64_t PendingTasks(const Scheduler &scheduler) noexcept {
+uint64_t PendingTasks(const Scheduler &scheduler, env::Atomic<uint64_t> Worker::*of) noexcept {
     uint64_t ended = 0, submitted = 0;
     uint32_t slots = scheduler.Slots();
-    for (uint32_t i = 0; i < slots; ++i) ended += scheduler.workers[i].ended.load(kAcquire);
+    for (uint32_t i = 0; i < slots; ++i) ended += (scheduler.workers[i].*of).load(kAcquire);
     slots = scheduler.Slots();  // a thread may have attached since then
     for (uint32_t i = 0; i < slots; ++i) submitted += scheduler.workers[i].submitted.load(kAcquire);
     return submitted + scheduler.submittedOutside.load(kAcquire) - ended;

@@ -230,8 +230,10 @@ inline uint32_t CacheOf(const Worker *worker) noexcept {
 
 /// Returns the number of submitted tasks that have not finished, including those that wait. Exact
 /// only if no task runs: then 0 means that nothing is pending, and that only external threads can
-/// submit more.
-uint64_t PendingTasks(const Scheduler &scheduler) noexcept;
+/// submit more. `of`: for reports Worker::ended, which leaves out tasks whose counters are about to
+/// be lowered.
+uint64_t PendingTasks(const Scheduler &scheduler,
+                      env::Atomic<uint64_t> Worker::*of = &Worker::counted) noexcept;
 
 /// The end of the run has been wanted for so long that the timer of `lateEnd` is due. See
 /// diagnose/late_end.cpp.

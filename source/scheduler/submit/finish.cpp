@@ -98,13 +98,13 @@ void Settle(Worker &worker, uint32_t running) noexcept {
     Ran(worker, chunk.of.counter, n);
 }
 
-// Adds to `ended` last. Otherwise the run could be over, and the wait of an external thread
+// Adds to `counted` last. Otherwise the run could be over, and the wait of an external thread
 // refused, before the counter is lowered: too early to destroy it. release: see PendingTasks.
 void FlushNow(Worker &worker, bool picks) noexcept {
     Settle(worker, 1);
     const Finished all = std::exchange(worker.finished, {});
     if (all.tasks != 0) Lower(*worker.scheduler, &worker, *all.counter, all.tasks, picks);
-    AddTo(worker.ended, all.ended, kRelease);
+    AddTo(worker.counted, all.uncounted, kRelease);
 }
 
 void BeginChunk(Worker &worker, Chunk &chunk) noexcept {

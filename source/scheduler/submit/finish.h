@@ -63,9 +63,9 @@ inline bool Lower(Scheduler &scheduler, Worker *worker, Counter &counter, uint32
 /// `running`: 1 if one of its tasks has begun and not finished, else 0.
 void Settle(Worker &worker, uint32_t running) noexcept;
 
-/// Lowers the counter of all finished tasks. `picks`: see MakeReady.
+/// Counts all finished tasks, and lowers their counter. `picks`: see MakeReady.
 inline void Flush(Worker &worker, bool picks = false) noexcept {
-    if (worker.claim != nullptr || (worker.finished.tasks | worker.finished.ended) != 0)
+    if (worker.claim != nullptr || (worker.finished.tasks | worker.finished.uncounted) != 0)
         FlushNow(worker, picks);
 }
 
@@ -73,6 +73,7 @@ inline void Flush(Worker &worker, bool picks = false) noexcept {
 /// this counter. A waiter for a value above zero has them counted off after each task.
 WEFT_FORCEINLINE void Ran(Worker &worker, Counter *counter, uint32_t n) noexcept {
     race::Finishes(worker.scheduler);
+    AddTo(worker.ended, n, kRelaxed);  // relaxed: a figure
     if (counter != nullptr) {
         if (WEFT_UNLIKELY(worker.finished.counter != counter)) {
             Flush(worker);
@@ -80,7 +81,7 @@ WEFT_FORCEINLINE void Ran(Worker &worker, Counter *counter, uint32_t n) noexcept
         }
         worker.finished.tasks += n;
     }
-    worker.finished.ended += n;
+    worker.finished.uncounted += n;
 }
 
 /// The running task ends right after this call. Another task takes its place in `counter`. So the

@@ -69,7 +69,8 @@ public:
         m_deferred = &m_scheduler.deferred.At(index);
         Deferred &deferred = *m_deferred;
         // relaxed: only this thread uses the object
-        m_handle = HandleOf(m_scheduler, index, deferred.state.load(kRelaxed));
+        const uint64_t generation = deferred.state.load(kRelaxed) >> Deferred::kGenerationShift;
+        m_handle = {index, static_cast<uint32_t>(generation), m_scheduler.runNumber};
         deferred.index = index;
         deferred.timer.owner = kDeferredOwner | index;
         // release: see ReferTo
@@ -318,14 +319,9 @@ void DeliverClaimed(Scheduler &scheduler, Worker *worker, Deferred &deferred,
 
 void WithdrawBatchesOf(Scheduler &scheduler, Worker *worker, const Counter *group) noexcept {
     for (uint32_t index = 0; scheduler.deferred.Has(index); ++index) {
-        const Deferred &deferred = scheduler.deferred.At(index);
-        // acquire: pairs with the release in Begin, so `counter` and `firesAt` are those of this
-        // use or of a later one. In the second case WithdrawTasks fails, because the number has
-        // changed. If no reference is left, the release was that of the end of the last use. Then
-        // the count of the next use might be compared with the `firesAt` of the last one.
-        const uint64_t state = deferred.state.load(kAcquire);
-        if ((state & Deferred::kLeft) != 0 && deferred.counter.load(kRelaxed) == group)
-            WithdrawTasks(scheduler, worker, HandleOf(scheduler, index, state), false);
+        const DeferredHandle handle = HandleOf(scheduler, index);
+        if (!handle.IsEmpty() && scheduler.deferred.At(index).counter.load(kRelaxed) == group)
+            WithdrawTasks(scheduler, worker, handle, false);
     }
 }
 

@@ -48,9 +48,14 @@ bool SubmitAfterOrAt(Scheduler &scheduler, Worker &worker, const CounterTarget &
                      uint64_t deadline, const LaterTasks &tasks, uint32_t &index) noexcept;
 bool EndAfterOrAt(Worker &worker, const CounterTarget &after, uint32_t index) noexcept;
 
-/// Returns a handle of the tasks that use the object of this index. `state`: what was read of it.
-inline DeferredHandle HandleOf(const Scheduler &scheduler, uint32_t index,
-                               uint64_t state) noexcept {
+/// Returns a handle of the tasks that use the object of this index. An empty one if nobody does.
+///
+/// acquire: pairs with the release that publishes the object. So its `counter` and `firesAt` are of
+/// this use or of a later one, for which ReferTo fails. If no reference is left, the release was
+/// that of the last use's end. Then `firesAt` might be older than the references that are left.
+inline DeferredHandle HandleOf(Scheduler &scheduler, uint32_t index) noexcept {
+    const uint64_t state = scheduler.deferred.At(index).state.load(kAcquire);
+    if ((state & Deferred::kLeft) == 0) return {};
     return {index, static_cast<uint32_t>(state >> Deferred::kGenerationShift), scheduler.runNumber};
 }
 /// Refers to the tasks, so that their object stays, and sets the flags. Returns null if the tasks
@@ -76,10 +81,8 @@ void DeliverClaimed(Scheduler &scheduler, Worker *worker, Deferred &deferred,
 template <class Tell>
 void ForDeferred(Scheduler &scheduler, Worker *worker, Tell tell) noexcept {
     for (uint32_t index = 0; scheduler.deferred.Has(index); ++index) {
-        // relaxed: ReferTo decides
-        const uint64_t state = scheduler.deferred.At(index).state.load(kRelaxed);
-        const DeferredHandle handle = HandleOf(scheduler, index, state);
-        Deferred *const deferred = ReferTo(scheduler, handle);
+        const DeferredHandle handle = HandleOf(scheduler, index);
+        Deferred *const deferred = handle.IsEmpty() ? nullptr : ReferTo(scheduler, handle);
         if (deferred == nullptr) continue;
         tell(*deferred, handle);
         Reach(scheduler, worker, *deferred, 1);

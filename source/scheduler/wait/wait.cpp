@@ -401,7 +401,8 @@ void SubmitAndWait(Worker &worker, uint32_t count, const Task *tasks,
     }
     Worker &now = *self.worker;
     if (WEFT_LIKELY(ran == count) && IsReached(counter, count)) {
-        AddTo(now.ended, count, kRelease);
+        AddTo(now.ended, count, kRelaxed);
+        AddTo(now.counted, count, kRelease);  // see PendingTasks
         PassPoint(self);
         return;
     }
