@@ -9,6 +9,7 @@
 #                                         for all mutants in it
 #     tests/mutants.sh --list             the names
 #     tests/mutants.sh --table [FOLDER]   what each mutant breaks and what catches it, as Markdown
+#     tests/mutants.sh --random N SEED    N mutants that nobody has chosen: tests/mutants/draw.py
 #     tests/mutants.sh --arrange          after source files or test files have moved: corrects
 #                                         their paths in patches, moves each patch to its folder
 #
@@ -34,6 +35,10 @@ schedules=${WEFT_SCHEDULES:-5000}
 
 mode=${1:-}
 root=$PWD/build/mutants
+if [ "$mode" = --random ]; then
+    third_party/setup.sh catch2 python3-clang > /dev/null || exit
+    exec /usr/bin/python3 tests/mutants/draw.py "${@:2}"
+fi
 case $mode in
     --list | --table | --arrange) patches=$root/listed ;;  # a run in another shell keeps its own
     *) patches=$root/patches ;;
