@@ -3,15 +3,15 @@
 // Searcher, sleeper, choosy and plain: see source/README.md. A choosy worker is never counted as a
 // searcher. A publisher is a thread that has put work into a queue.
 //
-// A sleeper says in a mask for which levels it sleeps (scheduler/state/level.h). A plain one sleeps
-// for all levels that are not of a group.
+// Each sleeper stores a mask of levels (scheduler/state/level.h). Work of these levels may wake it.
+// The mask of a plain sleeper has all levels of no group.
 //
 // Protocol. A worker without work searches for a while. Then it announces that it sleeps
 // (Announce), checks once more everything that could hold work for it, and parks. A publisher reads
 // the state after it has published. If some plain worker sleeps and none searches, it takes the
 // bits of up to three plain sleepers and unparks them. They are searchers from then on, and wake
-// others once they have found work. It also wakes up to two workers by their masks: choosy ones for
-// work of no group, any that may run it for work of a group.
+// others once they have found work. The publisher also wakes at most two sleepers whose masks have
+// the level: choosy ones for work of no group, any for work of a group.
 //
 // No wake-up is lost. P publishes work (p1), then reads the state (p2). W announces (w1: its mask,
 // then the state, then its bit), then checks the place of the work (w2). All are seq_cst. If w2
@@ -20,11 +20,11 @@
 // P sees a searcher. After p2 each searcher announces, and then its own last check finds P's work;
 // or it stops, because it has found work, has become choosy or leaves its thread (StopSearching).
 // All of w1 comes before p2, and so before this stop. So the last searcher to stop sees W counted
-// and then finds W's bit, unless a waker has made W a searcher. It wakes a sleeper; or no plain
-// worker sleeps, and each checks before it does.
+// and then finds W's bit, unless a waker has made W a searcher. It wakes a plain sleeper. If it
+// finds no bit, wakers have taken all of them, and each checks again before it sleeps.
 //
-// A waker takes a sleeper's bit: of several, one succeeds. A worker that cancels its announcement,
-// but finds its bit cleared, knows that it was woken, and consumes the Unpark.
+// A waker clears a sleeper's bit first. If several try, one succeeds, and only this one unparks. A
+// worker that cancels its announcement clears its own bit, or else consumes the Unpark.
 #pragma once
 
 #include "containers/atomic_bit_set.h"

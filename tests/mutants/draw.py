@@ -2,13 +2,13 @@
 
     draw.py N SEED [--from K] [--quick]
 
-tests/mutants.sh --random calls it. It uses Clang's Python bindings to find the places. A mutant is
-drawn again if it does not compile, or if the file that contains it gives the same object code.
+tests/mutants.sh --random calls it. It uses Clang's Python bindings to find the places. If a mutant
+does not compile, or if its file gives the same object code, another one is drawn.
 
 Most mutants are built together: each place asks at run time whether its mutant is the one that
-WEFT_MUTANT names. The others, such as those in constant expressions, are built one by one; with
---quick they are drawn again. The rungs are tried in this order until one fails: the tests of the
-file, the models, the models with --weak, the tests of the layer, all tests.
+WEFT_MUTANT names. The others, such as those in constant expressions, are counted but not tried.
+With --quick others are drawn in their place. The steps are tried in this order until one fails: the
+tests of the file, the models, the models with --weak, the tests of the layer, all tests.
 """
 import argparse
 import collections

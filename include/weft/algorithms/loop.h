@@ -64,8 +64,9 @@ struct LoopWork {
     bool isTimed;    ///< false: there are no workers, and the order must always be the same
     uint32_t chunk;  ///< units in the first chunk of a part; in all chunks if not timed
     uint32_t share;  ///< a chunk has at most 1 / share of the units that are left
-    /// How many more helpers may run units, or null: any number. If a part gets none, its worker
-    /// runs the rest alone, even if others end later.
+    /// How many more helpers may run units; null: any number. If it is 0 when a worker wants to
+    /// help with a part, the part's own worker runs the rest alone, even if other helpers end
+    /// later.
     WEFT_ATOMIC<int32_t> *freeHelpers = nullptr;
 
     // relaxed, both: only a number
@@ -83,21 +84,22 @@ struct LoopWork {
 /// One worker's part of a loop. The worker runs chunks from the front. Other workers take half of
 /// the rest from the back.
 ///
-/// Splitting is lazy (lazy binary splitting: Tzannes, Caragea, Barua, Vishkin 2010). For each part,
-/// one help task lies in the queue of the part's worker. If no other worker is idle, the part's
-/// worker takes the help task back at the end. Otherwise an idle worker takes it and becomes a
-/// helper: it splits the part, puts another help task for the old part into its own queue, and runs
-/// its half as a new part, with a help task of its own. So a part is split only if a worker was
-/// idle. And while a part has units left, there is a help task for it, also while the body waits,
-/// unless LoopWork::freeHelpers forbids it.
+/// Splitting is lazy (lazy binary splitting: Tzannes, Caragea, Barua, Vishkin 2010). For each part
+/// of more than one unit, a help task lies in the queue of the part's worker. If no other worker is
+/// idle, the part's worker takes the help task back at the end. Otherwise an idle worker takes it
+/// and becomes a helper. The helper takes the back half of the part, and puts a new help task for
+/// the old part into the helper's queue. Then it runs the half as a new part, which has a help
+/// task, too. So a part is split only if a worker was idle. And a part has a help task as long as
+/// units are left, also while the body waits. The exception is LoopWork::freeHelpers.
 ///
 /// The last units may cost a thousand times as much as those before. So chunks become smaller
-/// towards the end of a part (guided self-scheduling: Polychronopoulos, Kuck 1987), and a helper
-/// stays with a part that should end soon until it does.
+/// towards the end of a part (guided self-scheduling: Polychronopoulos, Kuck 1987). If few units
+/// are left, a helper waits for the end of the part, but at most for as long as a chunk takes,
+/// before it splits the part.
 ///
 /// A part lies in the stack frame of its worker's Run. Run returns when all tasks that know the
 /// part have ended: the tasks that AddTasksAndWait submitted, and the tasks that helpers submitted.
-/// A helper counts its task in `m_invited` before it ends.
+/// A helper submits the next help task with the counter `m_invited`, before its own task ends.
 class LoopPart {
 public:
     /// A part begins with a chunk of LoopWork::chunk units, whatever chunk the split part had: the

@@ -58,14 +58,15 @@ inline constexpr bool kSequenceMayThrow =
       std::is_nothrow_copy_assignable_v<Iterator> &&
       std::is_nothrow_default_constructible_v<Iterator>);
 
-/// Items of a sequence that can be read more than once: how many, and iterators at equal distances
-/// (marks). A worker that takes some of them begins at a mark, and not at the first item.
+/// A chunk of a sequence that can be read more than once: the number of its items, and copies of
+/// the iterator at equal distances (marks). A worker that takes the items from `first` on begins at
+/// the last mark that is not after `first`.
 template <class Iterator>
 class ForwardChunk {
 public:
     static constexpr uint32_t kMaxItems = ~uint32_t{0};
 
-    /// Of up to `size` items.
+    /// Makes an empty chunk, which can hold up to `size` items.
     explicit ForwardChunk(uint32_t size) noexcept : m_distance((size - 1) / kMarks + 1) {}
     /// Moves `next` over an item.
     void Take(Iterator &next) {
@@ -136,18 +137,20 @@ inline uint32_t GrainOf(const LoopOptions &options, uint32_t automatic) noexcept
 ///
 /// The *reader* is the only task that moves the iterator on. It takes a chunk of items, submits a
 /// task that is the next reader, and runs its chunk. So reading needs no lock, and a worker takes
-/// part as soon as it is idle. A chunk is a loop over its items (LoopPart), so idle workers take
-/// items of it. A chunk that runs has a seat. If there is no seat for the next reader, no task is
-/// the reader; the next chunk that ends hands its seat and its task to the reader. So there are
-/// never more chunks in work than seats, also if the calls wait.
+/// part as soon as it is idle. With `isTimed` a chunk is a loop over its items (LoopPart), so idle
+/// workers take items of it. Otherwise the task that took the chunk runs all of its items.
+///
+/// Each running chunk holds a seat. The next reader needs one, too. If no seat is free, there is no
+/// reader for a while. The next task that ends its chunk keeps its seat and becomes the reader. So
+/// there are never more chunks in work than seats, also if the calls wait.
 template <class Iterator, class Each, bool kMayThrow>
 class SequenceWork {
 public:
     using Chunk = std::conditional_t<kIsIterator<Iterator, std::forward_iterator_tag>,
                                      ForwardChunk<Iterator>, InputChunk<Iterator>>;
 
-    /// The first chunk has `chunk` items. With `isTimed` the next ones have as many as take a
-    /// suitable time. Otherwise each has `chunk` items.
+    /// The first chunk has `chunk` items. With `isTimed` the next ones have as many as take about
+    /// kLoopChunks * kChunkNanoseconds. Otherwise each has `chunk` items.
     SequenceWork(TaskScheduler &scheduler, Iterator first, Iterator last, Each &each,
                  const LoopOptions &options, uint32_t chunk, bool isTimed,
                  BodyCalls<kMayThrow> &calls)
@@ -243,18 +246,19 @@ class FeedWork;
 /// returned.
 ///
 /// Several workers call the body at once, in any order. It is not copied. It may wait, but not for
-/// another item. A worker takes as many items at once as take up to about 16 microseconds, and at
-/// least LoopOptions::grain if there are so many. If some items take a thousand times as long as
+/// another item. A worker takes several items at once, for about 16 microseconds at most, but at
+/// least LoopOptions::grain if that many are left. If some items take a thousand times as long as
 /// others, the workers still share them.
 ///
 /// With random access iterators this is ParallelFor. Otherwise one task at a time reads a part of
 /// the sequence, and the workers share its items. With forward iterators `item` is in the sequence,
-/// and a part is as many items as take about 32 microseconds. Workers move copies of the iterator
-/// over items of the part, also over those whose calls run, so the body must not change which items
-/// there are. With input iterators, which can be read only once, `item` is moved or copied to the
-/// stack of a task, and a part is at most 64 items, or a kilobyte. At most twice as many parts are
-/// in work as there are workers, and one more. At most six times as many calls as there are workers
-/// have begun and not returned, and one more.
+/// and a part is as many items as take about 32 microseconds. Workers advance copies of the
+/// iterator, also over items whose calls are still running. So the body must not insert or remove
+/// items. With input iterators, which can be read only once, `item` is moved or copied to the stack
+/// of a task, and a part is at most 64 items, or a kilobyte.
+///
+/// In all cases but ParallelFor, at most 2 * workers + 1 parts are in work at once, and at most
+/// 6 * workers + 1 calls have begun and not returned.
 ///
 /// Cancellation, exceptions, reports and threads are as for ParallelFor. The iterators may throw,
 /// too. Allocates nothing.

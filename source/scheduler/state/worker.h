@@ -34,7 +34,7 @@ enum class Destination : uint8_t {
 struct Finished {
     Counter *counter = nullptr;
     uint32_t tasks = 0;
-    uint32_t uncounted = 0;  // with those of no counter: Worker::counted does not have them yet
+    uint32_t uncounted = 0;  // not in Worker::counted yet; also tasks of no counter
 
     /// Returns true if a task of this counter may run before the finished ones are counted off.
     bool MayFollow(const Counter *next) const noexcept { return tasks == 0 || next == counter; }
@@ -233,8 +233,8 @@ struct alignas(kLineBytes) Worker {
     env::ExitCall exitCall;              // for an attached thread
     env::Atomic<bool> hasThread{false};  // with SchedulerOptions::hostThreads
 
-    // Written by the owner, read by all: the numbers of tasks submitted and finished here, and of
-    // those for which the counters have been lowered, too.
+    // Written by the owner, read by all: the numbers of tasks submitted here, ended here, and ended
+    // here with a counter that has been lowered already, or with none.
     alignas(kLineBytes) env::Atomic<uint64_t> submitted{0};
     env::Atomic<uint64_t> ended{0}, counted{0};
     Figures figures;

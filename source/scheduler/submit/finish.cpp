@@ -98,8 +98,8 @@ void Settle(Worker &worker, uint32_t running) noexcept {
     Ran(worker, chunk.of.counter, n);
 }
 
-// Adds to `counted` last. Otherwise the run could be over, and the wait of an external thread
-// refused, before the counter is lowered: too early to destroy it. release: see PendingTasks.
+// Adds to `counted` last. Otherwise the run could end first, the wait of an external thread be
+// refused, and this function lower a counter that the thread has destroyed. release: PendingTasks.
 void FlushNow(Worker &worker, bool picks) noexcept {
     Settle(worker, 1);
     const Finished all = std::exchange(worker.finished, {});

@@ -48,11 +48,11 @@ bool SubmitAfterOrAt(Scheduler &scheduler, Worker &worker, const CounterTarget &
                      uint64_t deadline, const LaterTasks &tasks, uint32_t &index) noexcept;
 bool EndAfterOrAt(Worker &worker, const CounterTarget &after, uint32_t index) noexcept;
 
-/// Returns a handle of the tasks that use the object of this index. An empty one if nobody does.
+/// Returns a handle of the tasks that use the object of this index, or an empty one if none do.
 ///
 /// acquire: pairs with the release that publishes the object. So its `counter` and `firesAt` are of
-/// this use or of a later one, for which ReferTo fails. If no reference is left, the release was
-/// that of the last use's end. Then `firesAt` might be older than the references that are left.
+/// this use or of a later one, for which ReferTo fails. If no reference is left, this load saw the
+/// end of a use. ReferTo might compare the references of the next use with the old `firesAt`.
 inline DeferredHandle HandleOf(Scheduler &scheduler, uint32_t index) noexcept {
     const uint64_t state = scheduler.deferred.At(index).state.load(kAcquire);
     if ((state & Deferred::kLeft) == 0) return {};
