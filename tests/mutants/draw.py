@@ -7,7 +7,7 @@ does not compile, or if its file gives the same object code, another one is draw
 
 Most mutants are built together: each place asks at run time whether its mutant is the one that
 WEFT_MUTANT names. The others, such as those in constant expressions, are counted but not tried.
-With --quick others are drawn in their place. The steps are tried in this order until one fails: the
+With --quick only mutants that can be switched are drawn. The steps are tried in this order until one fails: the
 tests of the file, the models, the models with --weak, the tests of the layer, all tests.
 """
 import argparse
@@ -84,9 +84,9 @@ class Finder:
             function = cursor
         if cursor.kind in (Kind.CASE_STMT, Kind.STATIC_ASSERT, Kind.ENUM_DECL, Kind.TEMPLATE_NON_TYPE_PARAMETER):
             return
+        if function is not None:
+            self.constant = "constexpr" in self.text(function.extent.start.offset, self.body_begin(function))
         if in_body:
-            head = self.text(function.extent.start.offset, self.body_begin(function))
-            self.constant = "constexpr" in head
             self.expression(cursor)
         if cursor.kind == Kind.COMPOUND_STMT and function is not None:
             self.block(cursor, function)
@@ -137,8 +137,6 @@ class Finder:
             self.add(cursor, *spans[-1], "1", "one is woken instead of all")
 
     def block(self, cursor, function):
-        head = self.text(function.extent.start.offset, self.body_begin(function))
-        self.constant = "constexpr" in head
         is_void = function.kind != Kind.LAMBDA_EXPR and function.result_type.spelling == "void"
         plain = []
         for statement in cursor.get_children():
