@@ -149,6 +149,39 @@ void NothingStarves(Priority priority) {
     Check(event.late <= 10000 * kUs, "a task waited longer than the bound");
 }
 
+// Two tasks poll and yield without end, one of them pinned, with any two priorities. Each yield
+// makes a fair pick. A task that is not pinned must begin all the same. Shows turns that keep step
+// with such a loop.
+void PollingTasksLeaveTurns() {
+    Event event;
+    Counter never(1), all;
+    SchedulerOptions options = FairOptions(1);
+    const uint32_t loops = 1 + Random(3), length = 100 + Random(100);
+    const bool polls = Random(4) != 0;
+    const uint64_t begun = weft::env::Now();
+    auto turns = [&](TaskScheduler *scheduler) {
+        while (!event.over && weft::env::Now() < begun + 300'000 * kUs) {
+            Compute(length);
+            if (polls) scheduler->PollCounter(&never);
+            scheduler->Yield();
+        }
+    };
+    auto begins = [&](TaskScheduler *) { event.Begin(); };
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        for (uint32_t i = 0; i <= loops; ++i) {
+            TaskOptions its = Of(static_cast<Priority>(Random(3)));
+            if (i == 0) its.worker = 0;
+            scheduler->AddTask(MakeTask(turns), &all, its);
+        }
+        SleepFor(*scheduler, std::chrono::milliseconds(1));
+        event.Ask();
+        scheduler->AddTask(MakeTask(begins), &all, Of(static_cast<Priority>(Random(3))));
+        scheduler->WaitForCounter(&all);
+        scheduler->DecrementCounter(&never);
+    });
+    Check(event.late <= 110'000 * kUs, "tasks that poll and yield kept another one waiting");
+}
+
 // Three tasks of the first or the second group are pinned to the worker of the first one. They
 // poll, or yield, until a task of the first group has run. The usual order finds each of them
 // before that task. With `hasHigh`, a High task of the first group must begin after the current
@@ -1198,6 +1231,8 @@ std::vector<Model> FairModels() {
          NoneOfOthersStarves, 20},
         {"aging_several", "Normal tasks that stay late, and Low, pinned and external ones",
          NoneOfSeveralStarves, 20},
+        {"polls_turns", "tasks that poll and yield, one of them pinned, beside one that is not",
+         PollingTasksLeaveTurns, 2},
         {"pinned_polls", "pinned tasks of a group poll for a task of their worker's group",
          [] { PinnedTasksPoll(false); }, 20},
         {"pinned_polls_high", "the same, and a High task of this group",

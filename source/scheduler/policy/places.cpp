@@ -38,8 +38,7 @@ bool ClaimTimer(Scheduler &scheduler, const Worker &worker, Timer &timer) noexce
 void TakeDueTimers(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     const auto claim = [&](Timer &timer) { return ClaimTimer(scheduler, worker, timer); };
-    uint32_t due[kMostDue];  // owners
-    uint32_t count = 0;
+    uint32_t due[kMostDue], count = 0;  // owners
     while (count < kMostDue) {
         Timer *const timer = scheduler.timers.TakeDue(DueNow(scheduler), claim);
         if (timer == nullptr) break;
@@ -184,28 +183,27 @@ Work TakeBehind(Worker &worker, Level level) noexcept {
     PushList<Node> &behind = worker.scheduler->behind[level.Index()];
     Node *const oldest = behind.TakeAll();
     if (oldest == nullptr) return {};
-    Node *rest = oldest->next;
-    const bool any = rest != nullptr;
-    while (rest != nullptr) behind.Push(std::exchange(rest, rest->next));
-    if (any) Published(*worker.scheduler, &worker, level, 1);
+    for (Node *rest = oldest->next; rest != nullptr;) behind.Push(std::exchange(rest, rest->next));
+    if (oldest->next != nullptr) Published(*worker.scheduler, &worker, level, 1);
     return {Entry::Of(*oldest), level, false};
 }
 
 Work TakeOldest(Worker &worker, Level level, bool othersFirst) noexcept {
-    // A pinned task that yields again and again leaves each second turn to the others.
-    const bool pinnedLast = worker.fair.turn % 2 == 0;
+    // A pinned task that yields again and again leaves each second turn of the level to the others.
+    const bool pinnedLast = (worker.fair.tookPinned & level.Bit()) != 0;
     // A level that is late is served by such picks only. Then what lies behind must come first, or
     // it would starve. Otherwise it must not keep the worker from the deques of others.
     const bool isLate = worker.fair.serves == level.Index();
     const bool may = worker.filter.May(level), steals = may && othersFirst;
-    Work work;
-    if (!pinnedLast) work = TakePinned(worker, level.Bit());
+    Work work = pinnedLast ? Work() : TakePinned(worker, level.Bit());
     if (!work && steals && !isLate) work = Steal(worker, level, true);
     if (!work && may) work = TakeBehind(worker, level);
     if (!work && steals && isLate) work = Steal(worker, level, true);
     Entry own;
     if (!work && may && worker.queue[level.Index()].TakeOldest(own)) work = {own, level, false};
     if (!work && pinnedLast) work = TakePinned(worker, level.Bit());
+    worker.fair.tookPinned &= ~level.Bit();
+    if (work.isPinned) worker.fair.tookPinned |= level.Bit();
     return work;
 }
 
