@@ -72,13 +72,14 @@ TEST_CASE("layout: no pick reads a cache line that others write for each task, w
     const auto read = LinesOfAll(
         its.notices, its.tracing, its.order, its.slotsInUse, its.lowGroups, its.activeWorkers,
         its.changes, its.stopping, its.endWanted, its.closesAt, its.options, its.tuning,
-        its.workers, its.fibers, its.free, its.timers.*Member(test::NextDeadline()),
+        its.workers, its.fibers, its.fibers.free, its.timers.*Member(test::NextDeadline()),
         its.timers.*Member(test::TicksLeft()), its.counters.*Member(test::CounterTag()));
     const auto written = LinesOfAll(
-        its.keeperUntil, its.injector, its.behind, its.submittedOutside, its.guests, its.idle,
-        its.idleRequests, its.answering, its.scopes, its.stall, its.singles, its.chunks,
-        its.largeChunks, its.closures, its.threadWaiters, its.deferred, its.anyRecords,
-        its.timers.*Member(test::TimerLock()), its.counters.*Member(test::ForValues()));
+        its.keeperUntil, its.injector, its.behind, its.submittedOutside, its.guests.count, its.idle,
+        its.idleRequests, its.answering, its.scopes, its.stall, its.pools.singles, its.pools.chunks,
+        its.pools.largeChunks, its.pools.closures, its.pools.threadWaiters, its.pools.deferred,
+        its.pools.anyRecords, its.timers.*Member(test::TimerLock()),
+        its.counters.*Member(test::ForValues()));
     CHECK(!AnyShared(read, written));
     CHECK(!AnyShared(LinesOf(its.idle), LinesOf(its.injector)));
     CHECK(!AnyShared(LinesOf(its.behind), LinesOf(its.submittedOutside)));

@@ -16,7 +16,7 @@ namespace {
 // Returns the block to the pool.
 void Free(Scheduler &scheduler, const Worker *worker, ClosureBlock *block) noexcept {
     race::Frees(block);
-    scheduler.closures.GiveBack(block->index, CacheOf(worker));
+    scheduler.pools.closures.GiveBack(block->index, CacheOf(worker));
 }
 
 }  // namespace
@@ -37,14 +37,14 @@ bool SubmitClosureAfter(TaskScheduler &taskScheduler, uint32_t afterCount,
         return false;
     Scheduler &scheduler = *caller.Running();
     Worker *worker = caller.TheWorker();
-    const uint32_t storage = scheduler.closures.Take(CacheOf(worker));
-    if (WEFT_UNLIKELY(storage == scheduler.closures.kNone)) {
+    const uint32_t storage = scheduler.pools.closures.Take(CacheOf(worker));
+    if (WEFT_UNLIKELY(storage == scheduler.pools.closures.kNone)) {
         ReportMistake(scheduler.options, ReportCode::OutOfMemory,
                       "Give the process more memory, or let fewer closures be pending at once.",
                       "AddTask: there is no memory for another closure; it is not submitted");
         return false;
     }
-    ClosureBlock *block = &scheduler.closures.At(storage);
+    ClosureBlock *block = &scheduler.pools.closures.At(storage);
     block->index = storage;
     block->run = run;
     race::Reuses(block);

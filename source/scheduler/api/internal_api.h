@@ -8,11 +8,6 @@
 
 namespace weft::internal {
 
-/// Returns kInSlot with the slot of the calling task. `worker`: the caller's, or null.
-inline uint8_t GroupOfCaller(const Worker *worker) noexcept {
-    return worker != nullptr ? kInSlot | worker->current->level.slot : kInSlot;
-}
-
 /// Returns options for an object of weft: its tasks are in the group that these options name, or in
 /// none, whichever thread submits them.
 inline TaskOptions OfOwner(TaskOptions options) noexcept {

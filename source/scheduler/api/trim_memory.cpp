@@ -41,7 +41,7 @@ bool HoldWorkers(Scheduler &scheduler, const Worker *caller) noexcept {
         if (!all) backoff.Next();
     } while (!all && env::Now() < end);
     const bool isAttached = caller != nullptr && scheduler.IsAttachedSlot(caller->index);
-    return all && scheduler.attached.Value() == (isAttached ? 1u : 0u);
+    return all && scheduler.guests.attached.Value() == (isAttached ? 1u : 0u);
 }
 
 void LetGo(const Scheduler &scheduler, const Worker *caller) noexcept {
@@ -51,15 +51,6 @@ void LetGo(const Scheduler &scheduler, const Worker *caller) noexcept {
         worker.isHeld = false;
         if (&worker != caller) worker.parker.Unpark();
     }
-}
-
-// Calls trim(pool) for each pool of which no thread reads unused objects.
-template <class TrimIt>
-void ForPools(Scheduler &scheduler, TrimIt trim) noexcept {
-    trim(scheduler.singles);
-    trim(scheduler.chunks);
-    trim(scheduler.largeChunks);
-    trim(scheduler.closures);
 }
 
 }  // namespace
@@ -74,17 +65,17 @@ void TrimMemory(TaskScheduler &taskScheduler) noexcept {
     for (uint32_t i = 0; i < scheduler.Slots(); ++i) {
         Worker &worker = scheduler.workers[i];
         if (!worker.isHeld) continue;
-        ForPools(scheduler, [&](auto &pool) { pool.Empty(i); });
+        scheduler.pools.ForTrimmed([&](auto &pool) { pool.Empty(i); });
         for (WorkStealingDeque<Entry> &queue : worker.queue) {
             if (noThief) queue.Trim();
         }
     }
     LetGo(scheduler, caller.TheWorker());
-    ForPools(scheduler, [](auto &pool) { pool.Trim(); });
-    for (uint32_t i = 0; i < scheduler.fiberCount; ++i) {
-        if (!scheduler.free.TakeAt(i)) continue;
+    scheduler.pools.ForTrimmed([](auto &pool) { pool.Trim(); });
+    for (uint32_t i = 0; i < scheduler.fibers.count; ++i) {
+        if (!scheduler.fibers.free.TakeAt(i)) continue;
         scheduler.fibers[i].TrimStack();
-        scheduler.free.GiveBack(i);
+        scheduler.fibers.free.GiveBack(i);
     }
 }
 

@@ -40,7 +40,7 @@ private:
 const Fiber *Describe(const Scheduler &scheduler, const void *address, Line &line,
                       bool &isOverflow) noexcept {
     StackMemory::Place place{};
-    if (!scheduler.stacks.Find(address, place) || place.index >= scheduler.fiberCount)
+    if (!scheduler.fibers.stacks.Find(address, place) || place.index >= scheduler.fibers.count)
         return nullptr;
     isOverflow = place.isGuard;
     const Fiber &fiber = scheduler.fibers[place.index];

@@ -41,9 +41,9 @@ Statistics GetStatistics(TaskScheduler &taskScheduler) noexcept {
     statistics.submittedOutside = scheduler->submittedOutside.load(kRelaxed);
     statistics.pendingTasks = PendingTasks(*scheduler, &Worker::ended);
     statistics.workers = scheduler->workerCount;
-    statistics.attachedThreads = scheduler->attached.Value();
-    statistics.fibers = scheduler->fiberCount;
-    for (uint32_t i = 0; i < scheduler->fiberCount; ++i) {
+    statistics.attachedThreads = scheduler->guests.attached.Value();
+    statistics.fibers = scheduler->fibers.count;
+    for (uint32_t i = 0; i < scheduler->fibers.count; ++i) {
         statistics.fibersInUse += IsFree(*scheduler, i) ? 0 : 1;
         statistics.fibersTouched += scheduler->fibers[i].isPrepared.load(kRelaxed) ? 1 : 0;
     }

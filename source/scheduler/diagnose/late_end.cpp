@@ -99,7 +99,7 @@ void AddGuests(ReportText &text, const Scheduler &scheduler, const WaitGraph &gr
     }
     waiting.End();
     // without workers Stop itself is attached
-    const uint32_t attached = scheduler.attached.Value(),
+    const uint32_t attached = scheduler.guests.attached.Value(),
                    others = attached - (scheduler.workerCount == 0 && attached != 0 ? 1 : 0);
     if (others != 0)
         text.Add("; %u %s attached", others, others == 1 ? "thread is" : "threads are");
@@ -114,7 +114,7 @@ void AddAwaited(ReportText &text, Scheduler &scheduler, Worker *worker,
         items.AddDeferred(deferred, scheduler.timers.DeadlineOf(deferred.timer));
     });
     for (const WaiterInfo &waiter : graph) {
-        if (!waiter.isExternal && waiter.fiber < scheduler.fiberCount)
+        if (!waiter.isExternal && waiter.fiber < scheduler.fibers.count)
             items.AddWaiter(waiter, scheduler.fibers[waiter.fiber].wait);
     }
     const uint64_t pending = PendingTasks(scheduler, &Worker::ended);
@@ -167,7 +167,7 @@ bool WithdrawAll(Scheduler &scheduler, Worker *worker) noexcept {
 // Returns true if external threads keep the run from ending: they wait, or are attached. Without
 // workers Stop itself is attached.
 bool AnyGuest(const Scheduler &scheduler) noexcept {
-    return scheduler.guests.load(kSeqCst) > (scheduler.workerCount == 0 ? 1u : 0u);
+    return scheduler.guests.count.load(kSeqCst) > (scheduler.workerCount == 0 ? 1u : 0u);
 }
 
 }  // namespace

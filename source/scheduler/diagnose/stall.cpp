@@ -90,14 +90,14 @@ uint64_t Refused(const Scheduler &scheduler) noexcept {
 }
 
 bool AnyFree(const Scheduler &scheduler) noexcept {
-    return scheduler.free.Any(scheduler.Slots(), [&](uint32_t i) -> const FreeFibers::Slot & {
-        return scheduler.workers[i].spareFiber;
-    });
+    return scheduler.fibers.free.Any(
+        scheduler.Slots(),
+        [&](uint32_t i) -> const FreeFibers::Slot & { return scheduler.workers[i].spareFiber; });
 }
 
 // Returns true if each fiber of the pool belongs to a task that waits, and none may continue.
 bool AllWait(const Scheduler &scheduler) noexcept {
-    return std::all_of(scheduler.fibers, scheduler.fibers + scheduler.fiberCount,
+    return std::all_of(scheduler.fibers.all, scheduler.fibers.all + scheduler.fibers.count,
                        [](const Fiber &fiber) { return fiber.wait.counter.load(kRelaxed); });
 }
 
@@ -136,7 +136,7 @@ void ReportWaiters(Scheduler &scheduler, bool isQueued, bool anyDeadline) noexce
 void ReportPoolEmpty(Scheduler &scheduler) noexcept {
     ReportOnce(scheduler, ReportCode::OutOfFibers,
                "Raise SchedulerOptions::fibers: each waiting task holds a fiber.",
-               "tasks are pending, and all %u fibers wait", scheduler.fiberCount);
+               "tasks are pending, and all %u fibers wait", scheduler.fibers.count);
 }
 
 // Returns true if each worker that polls has ended a look that began in this round, and has found
@@ -226,7 +226,7 @@ bool AllIdle(const Scheduler &scheduler) noexcept {
 }
 
 bool IsFree(const Scheduler &scheduler, uint32_t fiber) noexcept {
-    return scheduler.free.Has(fiber) || !AllOf(scheduler, [&](const Worker &worker) {
+    return scheduler.fibers.free.Has(fiber) || !AllOf(scheduler, [&](const Worker &worker) {
                return worker.spareFiber.load(kRelaxed) != fiber;
            });
 }
@@ -254,7 +254,7 @@ void TellStall(Scheduler &scheduler) noexcept {
 uint64_t WatchForStall(Scheduler &scheduler) noexcept {
     if (!AllIdle(scheduler)) return Timers::kNever;
     ReportIfLate(scheduler);
-    if (PendingTasks(scheduler) == 0 && scheduler.attached.IsZero()) return Timers::kNever;
+    if (PendingTasks(scheduler) == 0 && scheduler.guests.attached.IsZero()) return Timers::kNever;
     StallWatch &watch = scheduler.stall;
     const uint64_t lasts = uint64_t{scheduler.options.stallMilliseconds} * 1'000'000;
     // acquire: this thread sees what the external work did before it ended

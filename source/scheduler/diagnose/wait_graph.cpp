@@ -25,7 +25,7 @@ constexpr size_t kBytesOfWaiter = 256, kOtherBytes = 1024;
 // A fiber and the name of its task, as in a report.
 void AddFiber(ReportText &text, const Scheduler &scheduler, uint32_t fiber,
               const char *task) noexcept {
-    const char *unnamed = fiber < scheduler.fiberCount ? "unnamed task" : "attached thread";
+    const char *unnamed = fiber < scheduler.fibers.count ? "unnamed task" : "attached thread";
     text.Add("fiber %u '%.40s'", fiber, task != nullptr ? task : unnamed);
 }
 
@@ -89,7 +89,7 @@ void WaitGraph::Read(bool allIdle) noexcept {
         const FiberWait &wait = fiber.wait;
         const Counter *const waitsFor = wait.counter.load(kRelaxed);
         // guestsLeft: a Stop without workers waits for external threads
-        const bool waits = waitsFor != nullptr && waitsFor != &m_scheduler.guestsLeft;
+        const bool waits = waitsFor != nullptr && waitsFor != &m_scheduler.guests.left;
         // While nothing runs, a fiber that does not wait is free, or looks for work.
         if (!waits && (allIdle || IsFree(m_scheduler, i))) continue;
         AddLowerers(fiber, i, waits);
@@ -108,8 +108,8 @@ void WaitGraph::Read(bool allIdle) noexcept {
         else if (kind == WaitKind::Several)
             node.cause = WaitCause::Unknown;
     }
-    for (uint32_t i = 0; m_scheduler.threadWaiters.Has(i); ++i) {
-        const Counter *counter = m_scheduler.threadWaiters.At(i).waitsFor.load(kRelaxed);
+    for (uint32_t i = 0; m_scheduler.pools.threadWaiters.Has(i); ++i) {
+        const Counter *counter = m_scheduler.pools.threadWaiters.At(i).waitsFor.load(kRelaxed);
         if (counter == nullptr) continue;
         Node &node = add();
         node.isExternal = true;

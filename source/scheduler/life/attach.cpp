@@ -64,7 +64,7 @@ void LeaveSlot(Worker &worker) noexcept {
     visit.ComeBack();  // a guest may come back at any time
     // the next owner of the slot comes after all of the above
     scheduler.freeSlots.Set(worker.index - scheduler.workerCount);
-    Lower(scheduler, nullptr, scheduler.attached, 1);
+    Lower(scheduler, nullptr, scheduler.guests.attached, 1);
     LetOneLook(scheduler);
     CeaseGuest(scheduler);
     visit.GoOut();
@@ -83,9 +83,9 @@ Status Attach(Scheduler &scheduler, bool toStop) noexcept {
     }
     BecomeGuest(scheduler);
     RaiseSlotsInUse(scheduler, worker.index + 1);
-    RaiseNow(scheduler, scheduler.attached, 1);
+    RaiseNow(scheduler, scheduler.guests.attached, 1);
 
-    Fiber &fiber = scheduler.fibers[scheduler.fiberCount + slot];
+    Fiber &fiber = scheduler.fibers[scheduler.fibers.count + slot];
     fiber.worker = &worker;
     fiber.pinnedTo = worker.index;
     fiber.own = Priority::Normal;

@@ -49,9 +49,9 @@ Status AcquireStacks(Scheduler &scheduler) noexcept {
     const SchedulerOptions &options = scheduler.options;
     const MemoryHooks *hooks = options.memory.reserveStacks != nullptr ? &options.memory : nullptr;
     const size_t bytes = 2 * options.stackBytes + Fiber::kColourBytes;
-    Status status = scheduler.stacks.Acquire(scheduler.fiberCount, bytes, hooks);
+    Status status = scheduler.fibers.stacks.Acquire(scheduler.fibers.count, bytes, hooks);
     if (status == Status::Ok)
-        status = scheduler.reserveStacks.Acquire(options.maxAttached, kReserveStack, hooks);
+        status = scheduler.fibers.reserveStacks.Acquire(options.maxAttached, kReserveStack, hooks);
     if (status == Status::Ok) return status;
     const bool isOfMappings = status == Status::OutOfMappings;
     ReportMistake(options, ReportCode::OutOfMemory,
@@ -61,7 +61,7 @@ Status AcquireStacks(Scheduler &scheduler) noexcept {
                   "(SchedulerOptions::fibers, stackBytes)",
                   isOfMappings ? "the system refuses more memory mappings, for the guard pages of"
                                : "there is no memory for",
-                  scheduler.fiberCount, options.stackBytes);
+                  scheduler.fibers.count, options.stackBytes);
     return status;
 }
 
@@ -76,9 +76,10 @@ bool CopyMasks(Scheduler &scheduler) noexcept {
             if (group.cpus != nullptr) use(group.cpus, group.cpuWords);
         }
     };
-    forEach([&](const uint64_t *, size_t words) { scheduler.maskWords += words; });
-    if (scheduler.maskWords == 0) return true;
-    uint64_t *end = scheduler.masks = scheduler.memory.NewArray<uint64_t>(scheduler.maskWords);
+    forEach([&](const uint64_t *, size_t words) { scheduler.threads.maskWords += words; });
+    if (scheduler.threads.maskWords == 0) return true;
+    uint64_t *end = scheduler.threads.masks =
+        scheduler.memory.NewArray<uint64_t>(scheduler.threads.maskWords);
     if (end == nullptr) return false;
     forEach([&](const uint64_t *&mask, size_t words) {
         end = std::copy_n(std::exchange(mask, end), words, end);
@@ -90,8 +91,8 @@ bool CopyMasks(Scheduler &scheduler) noexcept {
 void PrepareSlot(Scheduler &scheduler, Worker &worker) noexcept {
     const uint32_t slot = worker.index - scheduler.workerCount;
     worker.thread.index = slot;  // for Prepare
-    worker.thread.SetStack(scheduler.reserveStacks.Bottom(slot),
-                           scheduler.reserveStacks.StackBytes(), scheduler.options.stackBytes);
+    const StackMemory &stacks = scheduler.fibers.reserveStacks;
+    worker.thread.SetStack(stacks.Bottom(slot), stacks.StackBytes(), scheduler.options.stackBytes);
     worker.thread.Prepare(ReserveMain);
     if (scheduler.workerCount != 0 || slot == 0) scheduler.freeSlots.Set(slot);
 }
@@ -124,17 +125,18 @@ bool AcquireWorkers(Scheduler &scheduler) noexcept {
 }
 
 bool AcquireFibers(Scheduler &scheduler) noexcept {
-    scheduler.fibers = scheduler.memory.NewArray<Fiber>(scheduler.AllFibers());
-    if (scheduler.fibers == nullptr) return false;
+    FiberPool &fibers = scheduler.fibers;
+    fibers.all = scheduler.memory.NewArray<Fiber>(scheduler.AllFibers());
+    if (fibers.all == nullptr) return false;
     for (uint32_t i = 0; i < scheduler.AllFibers(); ++i) {
-        scheduler.fibers[i].index = scheduler.fibers[i].wait.timer.owner = i;
-        if (i >= scheduler.fiberCount) continue;  // an attached thread's own stack
-        scheduler.fibers[i].SetStack(scheduler.stacks.Bottom(i), scheduler.stacks.StackBytes(),
-                                     scheduler.options.stackBytes);
+        fibers[i].index = fibers[i].wait.timer.owner = i;
+        if (i >= fibers.count) continue;  // an attached thread's own stack
+        fibers[i].SetStack(fibers.stacks.Bottom(i), fibers.stacks.StackBytes(),
+                           scheduler.options.stackBytes);
         // before any task: otherwise the race finder would order the fiber after a task
-        if (race::kFinder) scheduler.fibers[i].Prepare(FiberMain);
+        if (race::kFinder) fibers[i].Prepare(FiberMain);
     }
-    return scheduler.free.Acquire(scheduler.fiberCount, scheduler.memory);
+    return fibers.free.Acquire(fibers.count, scheduler.memory);
 }
 
 // With SchedulerOptions::pendingTasks each pool has so many objects, and one for each worker and
@@ -144,14 +146,14 @@ bool AcquirePools(Scheduler &scheduler) noexcept {
     const uint32_t users = scheduler.slotCount, tasks = scheduler.options.pendingTasks;
     const uint32_t items = tasks != 0 ? tasks + users : 0;
     // if more threads than kMaxItems wait, the rest of them poll
-    const uint32_t threads = std::clamp(tasks, 1u, decltype(Scheduler::threadWaiters)::kMaxItems);
-    return scheduler.singles.Acquire(users, memory, items) &&
-           scheduler.chunks.Acquire(users, memory, items) &&
-           scheduler.largeChunks.Acquire(users, memory) &&
-           scheduler.closures.Acquire(users, memory, items) &&
-           scheduler.deferred.Acquire(users, memory, items) &&
-           scheduler.anyRecords.Acquire(users, memory, items) &&
-           scheduler.threadWaiters.Acquire(memory, threads) &&
+    const uint32_t threads = std::clamp(tasks, 1u, decltype(Pools::threadWaiters)::kMaxItems);
+    Pools &pools = scheduler.pools;
+    return pools.singles.Acquire(users, memory, items) &&
+           pools.chunks.Acquire(users, memory, items) && pools.largeChunks.Acquire(users, memory) &&
+           pools.closures.Acquire(users, memory, items) &&
+           pools.deferred.Acquire(users, memory, items) &&
+           pools.anyRecords.Acquire(users, memory, items) &&
+           pools.threadWaiters.Acquire(memory, threads) &&
            scheduler.counters.Acquire(scheduler.AllFibers(), scheduler.tag.Acquire(), memory, users,
                                       &scheduler.notices, items);
 }
@@ -169,7 +171,7 @@ Status Acquire(Scheduler &scheduler) noexcept {
 void DeleteScheduler(Scheduler &scheduler) noexcept {
     if (scheduler.options.lockHolders) watchedRuns.fetch_sub(1, kRelaxed);
     scheduler.tag.Release();  // from here on no thread finds the scheduler by its tag
-    for (uint32_t i = 0; i < scheduler.fiberCount && scheduler.fibers != nullptr; ++i)
+    for (uint32_t i = 0; i < scheduler.fibers.count && scheduler.fibers.all != nullptr; ++i)
         scheduler.fibers[i].context.Destroy();
     for (uint32_t i = scheduler.workerCount;
          i < scheduler.slotCount && scheduler.workers != nullptr; ++i)
@@ -178,9 +180,9 @@ void DeleteScheduler(Scheduler &scheduler) noexcept {
     EndTracing(scheduler);
     EndOrder(scheduler);
     EndFaultReports(scheduler);
-    memory.DeleteArray(scheduler.fibers, scheduler.AllFibers());
+    memory.DeleteArray(scheduler.fibers.all, scheduler.AllFibers());
     memory.DeleteArray(scheduler.workers, scheduler.slotCount);
-    memory.DeleteArray(scheduler.masks, scheduler.maskWords);
+    memory.DeleteArray(scheduler.threads.masks, scheduler.threads.maskWords);
     memory.DeleteArray(&scheduler, 1);
 }
 
@@ -190,13 +192,14 @@ bool StartThreads(Scheduler &scheduler, uint32_t first) noexcept {
     if (!StartWatchdog(scheduler)) return false;
     // relaxed, to the loop: the run has not begun
     const uint32_t present = scheduler.options.hostThreads ? first : scheduler.workerCount;
-    scheduler.absent.store(scheduler.workerCount - present, kRelaxed);
+    scheduler.guests.absent.store(scheduler.workerCount - present, kRelaxed);
     for (uint32_t i = 0; i < present; ++i) {
         scheduler.workers[i].rest.kind.store(Rest::kNone, kRelaxed);
         scheduler.workers[i].hasThread.store(true, kRelaxed);
     }
     if (scheduler.options.hostThreads) return true;
-    scheduler.startCpu = scheduler.workerCount <= env::UsableCpus() ? env::CurrentCpu() : -1;
+    scheduler.threads.startCpu =
+        scheduler.workerCount <= env::UsableCpus() ? env::CurrentCpu() : -1;
     uint32_t next = first;
     while (next < scheduler.workerCount &&
            scheduler.workers[next].osThread.Start(WorkerThread, &scheduler.workers[next],
@@ -233,14 +236,14 @@ Status NewScheduler(TaskScheduler &taskScheduler, const Task &main,
     scheduler->forkMark.Acquire(&taskScheduler);
     scheduler->workerCount = scheduler->options.workers;
     scheduler->slotCount = scheduler->workerCount + options.maxAttached;
-    scheduler->fiberCount = scheduler->options.fibers + scheduler->slotCount;
+    scheduler->fibers.count = scheduler->options.fibers + scheduler->slotCount;
     scheduler->lateEnd.timer.owner = kEndOwner;
     scheduler->slotsInUse.store(scheduler->workerCount, kRelaxed);  // nobody else knows it yet
     scheduler->tuning.millisecond = static_cast<uint64_t>(env::TicksPerMicrosecond() * 1000);
     scheduler->tuning.idleSearch = scheduler->tuning.millisecond / 10;
     scheduler->tuning.shortPick =
         std::max<uint64_t>(scheduler->tuning.millisecond / 10 / Fairness::kShortPicks, 1) - 1;
-    scheduler->floatingPoint = FloatingPointControl();
+    scheduler->threads.floatingPoint = FloatingPointControl();
     // with an order, so that each lock is a scheduling point
     if (options.order != 0) scheduler->options.lockHolders = true;
     if (scheduler->options.lockHolders) watchedRuns.fetch_add(1, kRelaxed);
@@ -265,7 +268,7 @@ void EndFibers(Scheduler &scheduler) noexcept {
         scheduler.workers[0].destination = Destination::None;
         SwitchContext(here, fiber.context);
     };
-    for (uint32_t i = 0; i < scheduler.fiberCount; ++i) {
+    for (uint32_t i = 0; i < scheduler.fibers.count; ++i) {
         // of a run that is given up, only the free fibers are in their loops
         if (!IsGivenUp(scheduler) || IsFree(scheduler, i)) end(scheduler.fibers[i]);
     }
@@ -295,7 +298,7 @@ void DrainWithoutWorkers(Scheduler &scheduler) noexcept {
         for (Backoff backoff; Attach(scheduler, true) != Status::Ok; backoff.Next())
             AwaitDetached(scheduler);
         Worker &worker = *CurrentWorker();
-        Wait(worker, {scheduler.guestsLeft, 1});  // the one guest that is left is the caller
+        Wait(worker, {scheduler.guests.left, 1});  // the one guest that is left is the caller
         WaitIdle({scheduler, worker.current, nullptr});
         Detach(worker);
     } while (!EndRun(scheduler, nullptr));

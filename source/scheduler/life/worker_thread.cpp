@@ -28,7 +28,7 @@ void Place(const Worker &worker) noexcept {
     if (cpus == nullptr && affinity.kind == Affinity::Kind::None) {
         env::UnbindThread();  // the thread that started the scheduler may be bound
         const bool isRun = scheduler.main.function != nullptr;
-        return env::MoveBehindCpu(scheduler.startCpu, worker.index + (isRun ? 0 : 1));
+        return env::MoveBehindCpu(scheduler.threads.startCpu, worker.index + (isRun ? 0 : 1));
     }
     if (cpus != nullptr ? env::BindThread(cpus, words) : env::BindThreadToNth(worker.index)) return;
     ReportMistake(scheduler.options, ReportCode::BadOption,
@@ -93,7 +93,7 @@ void RunToTheEnd(Worker &worker) noexcept {
 bool TakeIfAbsent(Worker &worker) noexcept {
     if (worker.hasThread.exchange(true, kAcqRel)) return false;
     worker.rest.kind.store(Rest::kNone, kRelaxed);
-    worker.scheduler->absent.fetch_sub(1, kSeqCst);
+    worker.scheduler->guests.absent.fetch_sub(1, kSeqCst);
     return true;
 }
 
@@ -103,14 +103,14 @@ void HostThread(Worker &worker) noexcept {
     race::ThreadBegan(&worker);
     const uint64_t floatingPoint = FloatingPointControl();
     worker.outerSlot = env::ThreadSlot();  // the thread may run a task of another scheduler
-    SetFloatingPointControl(scheduler.floatingPoint);
+    SetFloatingPointControl(scheduler.threads.floatingPoint);
     RunToTheEnd(worker);
     SetFloatingPointControl(floatingPoint);
     EntryGate::Visit visit(*scheduler.taskScheduler);
     visit.ComeBack();  // Stop waits for this thread
     // release: what the thread did comes before the end of the run
-    scheduler.absent.fetch_add(1, kRelease);
-    scheduler.hostThreadLeft.Unpark();
+    scheduler.guests.absent.fetch_add(1, kRelease);
+    scheduler.guests.hostThreadLeft.Unpark();
     visit.GoOut();  // from here on the scheduler may be gone
 }
 
@@ -134,7 +134,7 @@ void WorkerThread(void *arg) {
     Worker &worker = *static_cast<Worker *>(arg);
     race::ThreadBegan(&worker);
     // not all systems pass them on to new threads
-    SetFloatingPointControl(worker.scheduler->floatingPoint);
+    SetFloatingPointControl(worker.scheduler->threads.floatingPoint);
     SetUpThread(worker);
     worker.signalStack.Set();
     RunToTheEnd(worker);
@@ -165,7 +165,7 @@ void RunAbsentWorkers(Scheduler &scheduler) noexcept {
     for (uint32_t i = 0; i < scheduler.workerCount; ++i) {
         Worker &worker = scheduler.workers[i];
         if (!TakeIfAbsent(worker)) continue;
-        SetFloatingPointControl(scheduler.floatingPoint);
+        SetFloatingPointControl(scheduler.threads.floatingPoint);
         worker.outerSlot = outerSlot;
         worker.leaves = true;
         race::ThreadBegan(&worker);
@@ -182,7 +182,7 @@ void RunAbsentWorkers(Scheduler &scheduler) noexcept {
     for (uint32_t i = 0; i < scheduler.workerCount; ++i) {
         if (!scheduler.workers[i].leaves) continue;
         CallThreadHook(scheduler.workers[i], scheduler.options.threads.onStop);
-        scheduler.absent.fetch_add(1, kRelaxed);  // relaxed: for this thread
+        scheduler.guests.absent.fetch_add(1, kRelaxed);  // relaxed: for this thread
     }
     SetFloatingPointControl(floatingPoint);
 }
@@ -190,8 +190,8 @@ void RunAbsentWorkers(Scheduler &scheduler) noexcept {
 void AwaitHostThreads(Scheduler &scheduler, uint32_t first) noexcept {
     // acquire: of each thread that has left, this one sees everything. The read-modify-writes form
     // a release sequence.
-    while (scheduler.absent.load(kAcquire) != scheduler.workerCount - first)
-        scheduler.hostThreadLeft.Park();
+    while (scheduler.guests.absent.load(kAcquire) != scheduler.workerCount - first)
+        scheduler.guests.hostThreadLeft.Park();
     // The last one may still be about to go out.
     for (Backoff backoff; !EntryGate::NobodyInside(*scheduler.taskScheduler); backoff.Next()) {
     }

@@ -55,11 +55,6 @@ inline bool IsLongNow(const Worker &worker) noexcept {
            (fair.period - fair.budget + 1) * worker.scheduler->tuning.shortPick;
 }
 
-/// The next pick is a fair one: the task has yielded.
-inline void OweFairPick(Worker &worker) noexcept {
-    worker.fair.isUrgent = worker.fair.isAsked = true;
-}
-
 /// Returns true if something else may be due.
 WEFT_FORCEINLINE bool IsCalled(const Worker &worker) noexcept {
     return (worker.scheduler->notices.Look() & worker.filter.heeds) != 0 ||

@@ -118,7 +118,7 @@ void GiveUp(Worker &worker, const char *how) noexcept {
     Order &order = *scheduler.order;
     Fiber *host = order.host;
     // Other threads that are in a call would find no scheduler.
-    const bool isFatal = host == nullptr || scheduler.guests.load(kRelaxed) > 1;
+    const bool isFatal = host == nullptr || scheduler.guests.count.load(kRelaxed) > 1;
     const auto report = isFatal ? ReportFatal : ReportMistake;
     if (isFatal || order.tells)
         report(scheduler.options, ReportCode::Stalled,
@@ -213,7 +213,8 @@ bool PassTime(Worker &worker) noexcept {
     }
     const bool isOutside = EntryGate::StateOf(*scheduler.taskScheduler).outside.load(kAcquire) != 0;
     // At the end of the run, Stop waits for threads that are in a call.
-    const bool isEnding = scheduler.endWanted.load(kSeqCst) && scheduler.guests.load(kSeqCst) > 1;
+    const bool isEnding =
+        scheduler.endWanted.load(kSeqCst) && scheduler.guests.count.load(kSeqCst) > 1;
     if (isOutside || isEnding) return false;
     if (scheduler.order->tells) TellStall(scheduler);
     GiveUp(worker, "ends in a stall");

@@ -50,9 +50,9 @@ private:
             case 0:
                 return OfFiber(m_scheduler.fibers[index]);
             case kDeferredOwner:
-                return OfDeferred(m_scheduler.deferred.At(index));
+                return OfDeferred(m_scheduler.pools.deferred.At(index));
             case kAnyOwner:
-                return OfWaiters(m_scheduler.anyRecords.At(index).wait->first);
+                return OfWaiters(m_scheduler.pools.anyRecords.At(index).wait->first);
             default:
                 return false;
         }

@@ -48,7 +48,7 @@ void WantEnd(Scheduler &scheduler, Worker *worker, uint64_t withdrawsAt) noexcep
 
 bool EndRun(Scheduler &scheduler, Worker *worker) noexcept {
     const auto isOver = [&] {
-        return scheduler.endWanted.load(kSeqCst) && scheduler.guests.load(kSeqCst) == 0 &&
+        return scheduler.endWanted.load(kSeqCst) && scheduler.guests.count.load(kSeqCst) == 0 &&
                PendingTasks(scheduler) == 0;
     };
     if (!isOver() || !EntryGate::Close(*scheduler.taskScheduler, isOver)) return false;

@@ -11,7 +11,7 @@ namespace weft::internal {
 
 Fiber *AcquireFiber(Worker &worker, const Work &start) noexcept {
     Scheduler &scheduler = *worker.scheduler;
-    const uint32_t index = scheduler.free.Take(
+    const uint32_t index = scheduler.fibers.free.Take(
         worker.index, scheduler.Slots(),
         [&](uint32_t i) -> FreeFibers::Slot & { return scheduler.workers[i].spareFiber; });
     if (index == FreeFibers::kNone) return nullptr;
@@ -76,7 +76,7 @@ void FinishSwitch(Worker &worker) noexcept {
         case Destination::None:
             return;
         case Destination::ToPool:
-            return worker.scheduler->free.Free(left->index, worker.spareFiber);
+            return worker.scheduler->fibers.free.Free(left->index, worker.spareFiber);
         case Destination::ToReady:
             return MakeReady(*worker.scheduler, &worker, *left, worker.current->begins);
         case Destination::ToBack:

@@ -13,7 +13,7 @@
 namespace weft::internal {
 
 void SkipTask(const Fiber &self, Task task) noexcept {
-    auto &closures = self.worker->scheduler->closures;
+    auto &closures = self.worker->scheduler->pools.closures;
     if (reinterpret_cast<uintptr_t>(task.arg) % alignof(ClosureBlock) != 0 ||
         !closures.Contains(task.arg))
         return;

@@ -23,19 +23,14 @@ inline uint32_t SlotsInUse(const Scheduler &scheduler) noexcept {
 /// Returns the levels that the worker may run, apart from limits of its waits. For its owner.
 uint32_t RunsOf(const Scheduler &scheduler, const Worker &worker) noexcept;
 
-/// Returns the slot of a group that is not kAnyGroup. If there is only one group, it is like none.
-constexpr uint32_t SlotOfGroup(uint32_t groupCount, uint8_t group) noexcept {
-    if (groupCount <= 1) return 0;
-    return IsInSlot(group) ? SlotIn(group) : group + 1u;
-}
-
 /// Returns the slot of tasks with these options: that of the group that they name, or else that of
-/// the calling task. `worker`: the caller's, or null.
+/// the calling task. If there is only one group, it is like none. `worker`: the caller's, or null.
 inline uint32_t SlotOf(const Scheduler &scheduler, const Worker *worker,
                        const TaskOptions &options) noexcept {
-    if (WEFT_UNLIKELY(options.group != kAnyGroup))
-        return SlotOfGroup(scheduler.options.groupCount, options.group);
-    return worker != nullptr ? worker->current->level.slot : 0;
+    const uint32_t group = options.group;
+    if (WEFT_LIKELY(group == kAnyGroup)) return worker != nullptr ? worker->current->level.slot : 0;
+    if (scheduler.options.groupCount <= 1) return 0;
+    return IsInSlot(options.group) ? SlotIn(options.group) : group + 1;
 }
 
 }  // namespace weft::internal

@@ -97,7 +97,7 @@ bool IsAwaited(Scheduler &scheduler, const Counter &counter) noexcept {
     const auto look = [&](uint32_t owner, uint32_t) {
         const bool isDeferred = (owner & kOwnerKind) == kDeferredOwner;
         isAwaited = isAwaited || !isDeferred ||
-                    (scheduler.deferred.At(owner & ~kOwnerKind).state.load(kRelaxed) &
+                    (scheduler.pools.deferred.At(owner & ~kOwnerKind).state.load(kRelaxed) &
                      Deferred::kWithdrawn) == 0;
         return false;
     };

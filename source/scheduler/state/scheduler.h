@@ -94,10 +94,9 @@ struct StallWatch {
     bool isJudged = false;             // since then a check has come to a result
     env::Atomic<uint32_t> round{0};    // the number of the latest round
     uint32_t roundsLeft = 0;           // before a judgement; 0: they have not begun
-    // What holds in the rounds.
-    struct Seen {
-        uint64_t next = 0;     // the earliest deadline
-        uint64_t refused = 0;  // at the beginning
+    struct Seen {                      // what holds in the rounds
+        uint64_t next = 0;             // the earliest deadline
+        uint64_t refused = 0;          // at the beginning
         bool anyDeadline = false;
         bool isQueued = false;
         bool passesOn = false;  // workers have no fiber for what they find
@@ -122,6 +121,49 @@ struct Watchdog {
     bool isRunning = false;
 };
 
+/// What the threads of weft begin with.
+struct ThreadSetup {
+    int32_t startCpu = -1;      // the CPU of the thread that began the run, or -1
+    uint64_t *masks = nullptr;  // copies of those of the options
+    size_t maskWords = 0;
+    uint64_t floatingPoint = 0;  // the control words
+};
+
+/// The fibers: those of the pool, then one for each attached thread's own stack.
+struct FiberPool {
+    Fiber *all = nullptr;
+    uint32_t count = 0;  // in the pool
+    FreeFibers free;
+    StackMemory stacks;
+    StackMemory reserveStacks;  // an attached thread uses one in place of a thread stack
+    Fiber &operator[](uint32_t index) const noexcept { return all[index]; }
+};
+
+/// What calls take and give back.
+struct Pools {
+    CachedPool<ChunkOf<1>, 20> singles;
+    CachedPool<ChunkOf<kChunkTasks>, 20> chunks;
+    CachedPool<ChunkOf<kLargeChunkTasks>, 20, 16> largeChunks;
+    CachedPool<ClosureBlock, 20> closures;
+    SegmentPool<ThreadWaiter> threadWaiters;
+    CachedPool<Deferred, 13> deferred;  // 262,144
+    CachedPool<AnyRecord, 16> anyRecords;
+    /// Calls trim(pool) for each pool of which no thread reads unused objects.
+    template <class TrimIt>
+    void ForTrimmed(TrimIt trim) noexcept {
+        trim(singles), trim(chunks), trim(largeChunks), trim(closures);
+    }
+};
+
+/// Threads of the host. The run does not end before they have left.
+struct Guests {
+    env::Atomic<uint32_t> count{0};   // attached ones, and external ones that block in a wait
+    Counter left;                     // the same number, for a Stop without workers
+    Counter attached;                 // number of attached threads
+    env::Atomic<uint32_t> absent{0};  // workers without a thread, see life/life.h
+    env::Parker hostThreadLeft;       // of the thread that waits for them at the end
+};
+
 /// Durations, in ticks.
 struct Tuning {
     uint64_t millisecond = 0;
@@ -140,31 +182,17 @@ struct Scheduler {
     uint32_t slotCount = 0;          // the workers, and the slots for attached threads
     WorkerGroup groups[kMaxGroups];  // those of the options
     Tuning tuning;
-    int32_t startCpu = -1;      // the CPU of the thread that began the run, or -1
-    uint64_t *masks = nullptr;  // copies of those of the options
-    size_t maskWords = 0;
-    uint64_t floatingPoint = 0;  // the control words with which threads of weft begin
+    ThreadSetup threads;
 
     Worker *workers = nullptr;
-    Fiber *fibers = nullptr;
-    uint32_t fiberCount = 0;
-    StackMemory stacks;
-    StackMemory reserveStacks;  // an attached thread uses one in place of a thread stack
-    AtomicBitSet freeSlots;     // slots that AttachThread may use
-    FreeFibers free;
+    FiberPool fibers;
+    AtomicBitSet freeSlots;  // slots that AttachThread may use
     SchedulerTag tag;
     const uint32_t runNumber = NewRunNumber();  // of DeferredHandle
     Counters counters;
-    CachedPool<ChunkOf<1>, 20> singles;
-    CachedPool<ChunkOf<kChunkTasks>, 20> chunks;
-    CachedPool<ChunkOf<kLargeChunkTasks>, 20, 16> largeChunks;
-    CachedPool<ClosureBlock, 20> closures;
-    SegmentPool<ThreadWaiter> threadWaiters;
-    CachedPool<Deferred, 13> deferred;  // 262,144
-    CachedPool<AnyRecord, 16> anyRecords;
+    Pools pools;
     Timers timers;
-    // The deadline for which a sleeping worker will wake up, see run/idle_loop.cpp.
-    env::Atomic<uint64_t> keeperUntil{Timers::kNever};
+    env::Atomic<uint64_t> keeperUntil{Timers::kNever};  // of a sleeper, see run/idle_loop.cpp
 
     alignas(kLineBytes) Notices notices;
     Tracing *tracing = nullptr;  // null: nothing is traced (state/trace.h)
@@ -182,20 +210,12 @@ struct Scheduler {
     alignas(kLineBytes) PushList<Node> injector;  // what any worker may take
     PushList<Node> behind[kLevels];  // rests of chunks, see PutBack in submit/finish.cpp
 
-    // Tasks submitted by external threads.
-    alignas(kLineBytes) env::Atomic<uint64_t> submittedOutside{0};
-    // Attached threads, and external threads that block in a wait. The run does not end before they
-    // have left.
-    env::Atomic<uint32_t> guests{0};
-    Counter guestsLeft;               // the same number, for a Stop without workers
-    Counter attached;                 // number of attached threads
-    env::Atomic<uint32_t> absent{0};  // workers without a thread, see life/life.h
-    env::Parker hostThreadLeft;       // of the thread that waits for them at the end
+    alignas(kLineBytes) env::Atomic<uint64_t> submittedOutside{0};  // tasks
+    Guests guests;
     PushList<IdleRequest> idleRequests;
-    // Calls of AnswerIdleRequests since one of them began to answer. 0: no thread is answering.
-    env::Atomic<uint32_t> answering{0};
-    env::Atomic<uint32_t> scopes{0};    // numbers for waits with OwnTasks
-    env::Atomic<uint32_t> reported{0};  // the codes that ReportOnce has reported, as bits
+    env::Atomic<uint32_t> answering{0};  // calls of AnswerIdleRequests; 0: none is answering
+    env::Atomic<uint32_t> scopes{0};     // numbers for waits with OwnTasks
+    env::Atomic<uint32_t> reported{0};   // the codes that ReportOnce has reported, as bits
     StallWatch stall;
     SpinLock trims;  // of TrimMemory
     LateEnd lateEnd;
@@ -210,13 +230,9 @@ struct Scheduler {
     bool IsAttachedSlot(uint32_t index) const noexcept { return index >= workerCount; }
     /// Returns true if a chunk was put behind all others. seq_cst.
     bool AnyBehind() const noexcept {
-        for (const PushList<Node> &list : behind) {
-            if (!list.IsEmpty()) return true;
-        }
-        return false;
+        return !std::all_of(behind, behind + kLevels, [](auto &list) { return list.IsEmpty(); });
     }
-    /// The number of fibers: those of the pool, then one for each attached thread's own stack.
-    uint32_t AllFibers() const noexcept { return fiberCount + (slotCount - workerCount); }
+    uint32_t AllFibers() const noexcept { return fibers.count + (slotCount - workerCount); }
     /// The number of slots that are worth a look. seq_cst: an attached thread raises it before it
     /// publishes anything.
     uint32_t Slots() const noexcept { return slotsInUse.load(kSeqCst); }

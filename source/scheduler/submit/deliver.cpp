@@ -24,9 +24,9 @@ Chunk *TakeFrom(Pool &pool, uint32_t user, uint32_t kind) noexcept {
 }
 
 Chunk *TakeChunk(Scheduler &scheduler, uint32_t user, uint32_t tasks) noexcept {
-    if (tasks > kChunkTasks) return TakeFrom(scheduler.largeChunks, user, kIsLarge);
-    Chunk *const single = tasks == 1 ? TakeFrom(scheduler.singles, user, kIsSingle) : nullptr;
-    return single != nullptr ? single : TakeFrom(scheduler.chunks, user, 0);
+    if (tasks > kChunkTasks) return TakeFrom(scheduler.pools.largeChunks, user, kIsLarge);
+    Chunk *const single = tasks == 1 ? TakeFrom(scheduler.pools.singles, user, kIsSingle) : nullptr;
+    return single != nullptr ? single : TakeFrom(scheduler.pools.chunks, user, 0);
 }
 
 }  // namespace
@@ -63,11 +63,11 @@ Chunk &FillChunk(Scheduler &scheduler, const Worker *worker, uint32_t count, con
 void GiveChunk(Scheduler &scheduler, const Worker *worker, Chunk &chunk) noexcept {
     const uint32_t user = CacheOf(worker);
     if ((chunk.index & kIsSingle) != 0)
-        scheduler.singles.GiveBack(chunk.index & ~kIsSingle, user);
+        scheduler.pools.singles.GiveBack(chunk.index & ~kIsSingle, user);
     else if ((chunk.index & kIsLarge) != 0)
-        scheduler.largeChunks.GiveBack(chunk.index & ~kIsLarge, user);
+        scheduler.pools.largeChunks.GiveBack(chunk.index & ~kIsLarge, user);
     else
-        scheduler.chunks.GiveBack(chunk.index, user);
+        scheduler.pools.chunks.GiveBack(chunk.index, user);
 }
 
 ChunkList MakeChunks(Scheduler &scheduler, const Worker *worker, uint32_t count, const Task *tasks,
@@ -117,7 +117,7 @@ void Reach(Scheduler &scheduler, Worker *worker, Deferred &deferred, uint32_t n)
         deferred.counter.store(nullptr, kRelaxed);
         // release: a thread that reads the new generation does not use the object
         deferred.state.store((generation << Deferred::kGenerationShift) + kOne, kRelease);
-        scheduler.deferred.GiveBack(index, CacheOf(worker));
+        scheduler.pools.deferred.GiveBack(index, CacheOf(worker));
     }
     if (fires) Deliver(scheduler, worker, tasks);
 }

@@ -34,8 +34,8 @@ namespace {
 // LowerNow tells the race finder nothing: only the winning counter comes before the end of the
 // wait.
 void ReachAny(Scheduler &scheduler, Worker *worker, uint32_t index) noexcept {
-    const AnyRecord record = scheduler.anyRecords.At(index);
-    scheduler.anyRecords.GiveBack(index, CacheOf(worker));
+    const AnyRecord record = scheduler.pools.anyRecords.At(index);
+    scheduler.pools.anyRecords.GiveBack(index, CacheOf(worker));
     AnyWait &wait = *record.wait;
     uint32_t none = AnyWait::kNone;
     // release: the waiter sees what the decrement of this counter has published
@@ -66,9 +66,9 @@ void Tell(Scheduler &scheduler, Worker *worker, uint32_t owner, bool picks) noex
     if (WEFT_LIKELY(kind == 0)) return MakeReady(scheduler, worker, scheduler.fibers[index], picks);
     switch (kind) {
         case kThreadOwner:
-            return TellThread(scheduler, worker, scheduler.threadWaiters.At(index));
+            return TellThread(scheduler, worker, scheduler.pools.threadWaiters.At(index));
         case kDeferredOwner:
-            return Reach(scheduler, worker, scheduler.deferred.At(index), 1);
+            return Reach(scheduler, worker, scheduler.pools.deferred.At(index), 1);
         case kEndOwner:
             return EndIsLate(scheduler, *worker);
         default:

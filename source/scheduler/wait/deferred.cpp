@@ -52,8 +52,8 @@ public:
     // `firesAt` of them are left. Returns null after a report.
     Deferred *Begin(const LaterTasks &later, uint32_t left, uint32_t firesAt = 0) noexcept {
         if (m_worker != nullptr) Flush(*m_worker);
-        const uint32_t index = m_scheduler.deferred.Take(CacheOf(m_worker));
-        if (index == m_scheduler.deferred.kNone) {
+        const uint32_t index = m_scheduler.pools.deferred.Take(CacheOf(m_worker));
+        if (index == m_scheduler.pools.deferred.kNone) {
             ReportMistake(m_scheduler.options, ReportCode::OutOfMemory,
                           "Let fewer batches wait at once.",
                           "there is no memory for another deferred batch; it is not submitted");
@@ -63,10 +63,10 @@ public:
             m_group == nullptr || RaiseNow(m_scheduler, *TaskGroupAccess::CounterOf(m_group), 1);
         if (!isHeld || !Count(later)) {
             if (isHeld) LetGroupGo();
-            m_scheduler.deferred.GiveBack(index, CacheOf(m_worker));
+            m_scheduler.pools.deferred.GiveBack(index, CacheOf(m_worker));
             return nullptr;
         }
-        m_deferred = &m_scheduler.deferred.At(index);
+        m_deferred = &m_scheduler.pools.deferred.At(index);
         Deferred &deferred = *m_deferred;
         // relaxed: only this thread uses the object
         const uint64_t generation = deferred.state.load(kRelaxed) >> Deferred::kGenerationShift;
@@ -258,7 +258,7 @@ bool SubmitAfterOrAt(Scheduler &scheduler, Worker &worker, const CounterTarget &
 
 bool EndAfterOrAt(Worker &worker, const CounterTarget &after, uint32_t index) noexcept {
     Scheduler &scheduler = *worker.scheduler;
-    Deferred &deferred = scheduler.deferred.At(index);
+    Deferred &deferred = scheduler.pools.deferred.At(index);
     const bool isEarly = scheduler.counters.Remove(CounterAccess::Word(*after.counter),
                                                    kDeferredOwner | index, worker.index);
     const bool isReached = !isEarly && deferred.hasRecord;
@@ -271,8 +271,9 @@ bool EndAfterOrAt(Worker &worker, const CounterTarget &after, uint32_t index) no
 // A later use stores its `firesAt` after the end of this one (release and acquire). So if that one
 // is read here, the CAS fails.
 Deferred *ReferTo(Scheduler &scheduler, DeferredHandle handle, uint64_t flags) noexcept {
-    if (handle.run != scheduler.runNumber || !scheduler.deferred.Has(handle.index)) return nullptr;
-    Deferred &deferred = scheduler.deferred.At(handle.index);
+    if (handle.run != scheduler.runNumber || !scheduler.pools.deferred.Has(handle.index))
+        return nullptr;
+    Deferred &deferred = scheduler.pools.deferred.At(handle.index);
     uint64_t state = deferred.state.load(kRelaxed);  // relaxed: the CAS decides
     Backoff backoff;
     do {
@@ -318,9 +319,9 @@ void DeliverClaimed(Scheduler &scheduler, Worker *worker, Deferred &deferred,
 }
 
 void WithdrawBatchesOf(Scheduler &scheduler, Worker *worker, const Counter *group) noexcept {
-    for (uint32_t index = 0; scheduler.deferred.Has(index); ++index) {
+    for (uint32_t index = 0; scheduler.pools.deferred.Has(index); ++index) {
         const DeferredHandle handle = HandleOf(scheduler, index);
-        if (!handle.IsEmpty() && scheduler.deferred.At(index).counter.load(kRelaxed) == group)
+        if (!handle.IsEmpty() && scheduler.pools.deferred.At(index).counter.load(kRelaxed) == group)
             WithdrawTasks(scheduler, worker, handle, false);
     }
 }

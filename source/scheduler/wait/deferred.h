@@ -54,7 +54,7 @@ bool EndAfterOrAt(Worker &worker, const CounterTarget &after, uint32_t index) no
 /// this use or of a later one, for which ReferTo fails. If no reference is left, this load saw the
 /// end of a use. ReferTo might compare the references of the next use with the old `firesAt`.
 inline DeferredHandle HandleOf(Scheduler &scheduler, uint32_t index) noexcept {
-    const uint64_t state = scheduler.deferred.At(index).state.load(kAcquire);
+    const uint64_t state = scheduler.pools.deferred.At(index).state.load(kAcquire);
     if ((state & Deferred::kLeft) == 0) return {};
     return {index, static_cast<uint32_t>(state >> Deferred::kGenerationShift), scheduler.runNumber};
 }
@@ -80,7 +80,7 @@ void DeliverClaimed(Scheduler &scheduler, Worker *worker, Deferred &deferred,
 /// stays meanwhile.
 template <class Tell>
 void ForDeferred(Scheduler &scheduler, Worker *worker, Tell tell) noexcept {
-    for (uint32_t index = 0; scheduler.deferred.Has(index); ++index) {
+    for (uint32_t index = 0; scheduler.pools.deferred.Has(index); ++index) {
         const DeferredHandle handle = HandleOf(scheduler, index);
         Deferred *const deferred = handle.IsEmpty() ? nullptr : ReferTo(scheduler, handle);
         if (deferred == nullptr) continue;

@@ -76,10 +76,10 @@ bool Poll(EntryGate::Visit &visit, Scheduler &scheduler, const WaitFor &what) no
 template <class Park>
 Registration WaitOnThread(Scheduler &scheduler, Worker *worker, OtherTask *task,
                           const WaitFor &what, Park park) noexcept {
-    const uint32_t index = scheduler.threadWaiters.Take();
+    const uint32_t index = scheduler.pools.threadWaiters.Take();
     if (index == SegmentPool<ThreadWaiter>::kNone) return Registration::NoRecord;
     CounterStorage &counter = CounterAccess::Word(what.counter);
-    ThreadWaiter &waiter = scheduler.threadWaiters.At(index);
+    ThreadWaiter &waiter = scheduler.pools.threadWaiters.At(index);
     // relaxed, both: the record publishes them
     waiter.waitsFor.store(worker == nullptr ? &what.counter : nullptr, kRelaxed);
     waiter.isTold.store(false, kRelaxed);
@@ -97,7 +97,7 @@ Registration WaitOnThread(Scheduler &scheduler, Worker *worker, OtherTask *task,
           park(waiter, Timers::kNever))))
         result = Registration::Satisfied;
     waiter.waitsFor.store(nullptr, kRelaxed);
-    scheduler.threadWaiters.GiveBack(index);
+    scheduler.pools.threadWaiters.GiveBack(index);
     if (result == Registration::Satisfied) race::SawCount(what.counter);
     if (result == Registration::OtherScheduler)
         ReportWrongScheduler(scheduler, "WaitForCounter", what.counter);
@@ -125,16 +125,16 @@ bool Block(EntryGate::Visit &visit, Scheduler &scheduler, const WaitFor &what,
 
 // seq_cst: before the caller leaves the gate, see EntryGate::Close.
 void BecomeGuest(Scheduler &scheduler) noexcept {
-    RaiseNow(scheduler, scheduler.guestsLeft, 1);
-    scheduler.guests.fetch_add(1, kSeqCst);
+    RaiseNow(scheduler, scheduler.guests.left, 1);
+    scheduler.guests.count.fetch_add(1, kSeqCst);
 }
 
 // This write comes before the check for sleepers. A worker announces its sleep and then reads
 // `guests`. So either that worker reads the new value, or this thread wakes it.
 void CeaseGuest(Scheduler &scheduler) noexcept {
-    scheduler.guests.fetch_sub(1, kSeqCst);                                            // [order]
+    scheduler.guests.count.fetch_sub(1, kSeqCst);                                      // [order]
     if (scheduler.endWanted.load(kSeqCst)) WakeOne(scheduler, nullptr, kPlainLevels);  // [re-check]
-    Lower(scheduler, nullptr, scheduler.guestsLeft, 1);
+    Lower(scheduler, nullptr, scheduler.guests.left, 1);
 }
 
 bool BlockThread(Worker &worker, const WaitFor &what) noexcept {
@@ -158,7 +158,7 @@ bool WaitExternal(EntryGate::Visit &visit, Scheduler &scheduler, const WaitFor &
         Emit(scheduler, nullptr, TraceKind::Satisfied, &what.counter, what.value);
         return true;
     }
-    if (scheduler.workerCount == 0 && scheduler.attached.IsZero()) {
+    if (scheduler.workerCount == 0 && scheduler.guests.attached.IsZero()) {
         ReportOnce(scheduler, ReportCode::NoWorkers,
                    "Attach a thread that runs the tasks, or give the scheduler workers.",
                    "a thread waits, but there are no workers and nobody is attached");
@@ -175,7 +175,7 @@ bool WaitExternal(EntryGate::Visit &visit, Scheduler &scheduler, const WaitFor &
 void AwaitDetached(Scheduler &scheduler) noexcept {
     EntryGate::Visit visit(*scheduler.taskScheduler);
     visit.ComeBack();
-    Block(visit, scheduler, {scheduler.attached});
+    Block(visit, scheduler, {scheduler.guests.attached});
     visit.GoOut();
 }
 

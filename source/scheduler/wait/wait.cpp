@@ -262,14 +262,10 @@ bool WaitForOwn(Fiber &self, const WaitFor &what) noexcept {
     return WaitHere(self, what);
 }
 
-// The worker begins only tasks of the priorities below the limit, until LiftLimit.
-void SetLimit(Worker &worker, uint32_t limit) noexcept {
-    ++worker.filter.limits[limit];
-    NoteFilter(worker);
-}
-
-void LiftLimit(Worker &worker, uint32_t limit) noexcept {
-    --worker.filter.limits[limit];
+// Begins (1) or ends (-1) a wait during which the worker begins only tasks of the priorities below
+// the limit.
+void Limit(Worker &worker, uint32_t limit, int waits) noexcept {
+    worker.filter.limits[limit] += static_cast<uint32_t>(waits);
     NoteFilter(worker);
 }
 
@@ -283,7 +279,7 @@ WEFT_NOINLINE void Migrate(Fiber &self, const Worker &before) noexcept {
     const auto mayMove = [&] {
         return self.worker == &before && self.pinnedTo == kAnyWorker &&
                before.comesNext == nullptr &&
-               scheduler.workerCount + scheduler.attached.Value() >= 2;
+               scheduler.workerCount + scheduler.guests.attached.Value() >= 2;
     };
     for (uint32_t pauses = 1; mayMove() && env::Now() < end;
          pauses = std::min(2 * pauses, kMostPauses)) {
@@ -355,10 +351,10 @@ static WEFT_NOINLINE bool WaitSpecially(Worker &worker, const WaitFor &what) noe
     const uint32_t limit = what.meanwhile < Meanwhile::OwnTasks
                                ? kPriorities - static_cast<uint32_t>(what.meanwhile)
                                : 0;
-    if (limit != kPriorities) SetLimit(worker, limit);
+    if (limit != kPriorities) Limit(worker, limit, 1);
     const bool isReached =
         what.meanwhile == Meanwhile::OwnTasks ? WaitForOwn(self, what) : WaitHere(self, what);
-    if (limit != kPriorities) LiftLimit(worker, limit);
+    if (limit != kPriorities) Limit(worker, limit, -1);
     self.pinnedTo = pinnedTo;
     if (pinnedTo == kAnyWorker) Unbind(*worker.scheduler, &worker, worker, 1);
     return isReached;
@@ -413,8 +409,8 @@ void SubmitAndWait(Worker &worker, uint32_t count, const Task *tasks,
 
 void YieldFiber(Worker &worker) noexcept {
     Fiber &self = *worker.current;
+    worker.fair.isUrgent = worker.fair.isAsked = true;
     worker.fair.budget = 0;  // the next pick reads the clock: the fair one is measured alone
-    OweFairPick(worker);
     Emit(*worker.scheduler, &worker, TraceKind::Yield);
     Suspend(self, Destination::ToBack);
     if (WEFT_UNLIKELY(self.IsThreadStack())) AnswerBeforeHost(*self.worker);

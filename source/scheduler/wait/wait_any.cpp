@@ -14,14 +14,14 @@ namespace {
 bool Register(Scheduler &scheduler, uint32_t user, AnyWait &wait, Counter &counter, uint32_t which,
               Priority priority) noexcept {
     using Registration = Counters::Registration;
-    const uint32_t index = scheduler.anyRecords.Take(user);
+    const uint32_t index = scheduler.pools.anyRecords.Take(user);
     Registration result = Registration::NoRecord;
-    if (index != scheduler.anyRecords.kNone) {
-        scheduler.anyRecords.At(index) = {&wait, which};
+    if (index != scheduler.pools.anyRecords.kNone) {
+        scheduler.pools.anyRecords.At(index) = {&wait, which};
         result = scheduler.counters.Register(CounterAccess::Word(counter), kAnyOwner | index, 0,
                                              priority, user);
         if (result == Registration::Waiting) return true;
-        scheduler.anyRecords.GiveBack(index, user);
+        scheduler.pools.anyRecords.GiveBack(index, user);
     }
     if (result == Registration::Satisfied) {
         uint32_t none = AnyWait::kNone;
@@ -42,11 +42,12 @@ bool TakeOff(Scheduler &scheduler, uint32_t user, const AnyWait &wait, Counter &
     uint32_t taken = 0;
     const auto wants = [&](uint32_t owner, uint32_t) {
         taken = owner & ~kOwnerKind;
-        return (owner & kOwnerKind) == kAnyOwner && scheduler.anyRecords.At(taken).wait == &wait;
+        return (owner & kOwnerKind) == kAnyOwner &&
+               scheduler.pools.anyRecords.At(taken).wait == &wait;
     };
     if (scheduler.counters.RemoveIf(CounterAccess::Word(counter), user, wants) == Counters::kNobody)
         return false;
-    scheduler.anyRecords.GiveBack(taken, user);
+    scheduler.pools.anyRecords.GiveBack(taken, user);
     return true;
 }
 
