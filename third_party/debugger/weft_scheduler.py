@@ -131,6 +131,9 @@ class Scheduler:
         self._add_tasks(where, name & f['entry.nameMask'], 1, counter & ~f['entry.flags'])
         return 1
 
+    def _counter_of(self, chunk):
+        return self.memory.u64(chunk + self.fields['chunk.counter']) & ~self.fields['entry.flags']
+
     def _add_tasks(self, where, name, units, counter, waits=None):
         self.tasks.append(Task(where, self.memory.text(name), units, counter, waits))
 
@@ -138,8 +141,8 @@ class Scheduler:
         """Returns the number of its tasks that have not begun."""
         f, memory = self.fields, self.memory
         units = memory.u8(chunk + f['chunk.end']) - memory.u8(chunk + f['chunk.begin'])
-        self._add_tasks(where, memory.u64(chunk + f['chunk.name']), units,
-                        memory.u64(chunk + f['chunk.counter']))
+        name = memory.u64(chunk + f['chunk.name']) & f['entry.nameMask']
+        self._add_tasks(where, name, units, self._counter_of(chunk))
         return units
 
     def _read_list(self, head, where):
@@ -158,7 +161,7 @@ class Scheduler:
         f, memory, chunk = self.fields, self.memory, worker.claim
         if chunk:  # one task of the innermost chunk runs, and those before it have finished
             ended = memory.u8(chunk + f['chunk.begin']) - memory.u8(chunk + f['chunk.settled']) - 1
-            worker.pending.append((memory.u64(chunk + f['chunk.counter']), max(0, ended)))
+            worker.pending.append((self._counter_of(chunk), max(0, ended)))
         for _ in range(1000):
             if chunk == 0:
                 break

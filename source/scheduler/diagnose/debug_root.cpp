@@ -123,11 +123,11 @@ NamedValue DebugLayout::s_fields[] = {
     WEFT_FIELD("entry.what", Entry, m_what),  // a function, a chunk or a fiber
     WEFT_FIELD("entry.counter", Entry, m_counter),
     WEFT_FIELD("entry.name", Entry, m_name),
-    {"entry.kindMask", Entry::kKind},  // of the counter
+    {"entry.kindMask", TasksOf::kKind},  // of the counter
     {"entry.chunk", Entry::Chunk},
     {"entry.fiber", Entry::Fiber},
-    {"entry.flags", Entry::kKind | Entry::kGroup},
-    {"entry.nameMask", Entry::kName},
+    {"entry.flags", TasksOf::kKind | TasksOf::kGroup},
+    {"entry.nameMask", TasksOf::kName},
     WEFT_FIELD("item.next", Node, next),
     WEFT_FIELD("item.kind", Node, kind),
     {"item.fiber", static_cast<uint64_t>(Node::Kind::Fiber)},
@@ -137,9 +137,9 @@ NamedValue DebugLayout::s_fields[] = {
     WEFT_FIELD("chunk.begin", Chunk, begin),
     WEFT_FIELD("chunk.end", Chunk, end),
     WEFT_FIELD("chunk.settled", Chunk, settled),
-    WEFT_FIELD("chunk.counter", Chunk, of.counter),
-    WEFT_FIELD("chunk.name", Chunk, of.name),
-    WEFT_FIELD("chunk.outer", Chunk, outer),
+    WEFT_FIELD("chunk.counter", Chunk, of.m_counter),
+    WEFT_FIELD("chunk.name", Chunk, of.m_name),
+    WEFT_FIELD("chunk.outer", Chunk, next),
     {"deferred.size", sizeof(Deferred)},
     WEFT_FIELD("deferred.state", Deferred, state),
     {"deferred.left", Deferred::kLeft},

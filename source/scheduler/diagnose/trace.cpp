@@ -230,10 +230,10 @@ TaskNumbers TraceSubmit(Scheduler &scheduler, Worker *worker, uint32_t count, co
     event.other = kAnyWorker;
     event.count = count;
     event.taskId = NewIds(tracing, worker, count);
-    event.task = of.name;
+    event.task = of.Name();
     event.function = tasks[0].function;
     event.arg = tasks[0].arg;
-    event.counter = of.counter;
+    event.counter = of.TheCounter();
     EmitEvent(scheduler, worker, TraceKind::Submit, event);
     return {static_cast<uint32_t>(event.taskId), true};
 }
@@ -272,15 +272,15 @@ void TracedTask::Tell(TraceKind kind, uint64_t ticks, uint32_t other, uint32_t c
     event.count = count;
     event.ticks = ticks;
     event.taskId = m_id;
-    event.task = m_of.name;
+    event.task = m_of.Name();
     event.function = m_task.function;
     event.arg = m_task.arg;
-    event.counter = m_of.counter;
+    event.counter = m_of.TheCounter();
     EmitEvent(*m_self.worker->scheduler, m_self.worker, kind, event);
 }
 
 TraceRecord TracedTask::RecordAt(uint64_t ticks, uint32_t kind) const noexcept {
-    return TaskRecord(kind, ticks, m_self.index, m_stolenFrom, m_id, m_of.name, m_task.function);
+    return TaskRecord(kind, ticks, m_self.index, m_stolenFrom, m_id, m_of.Name(), m_task.function);
 }
 
 // If there is a recorder and no hook, and the previous task has just ended on this fiber, one
@@ -321,7 +321,7 @@ TracedTask::TracedTask(Fiber &self, const Task &task, const TasksOf &of, uint32_
     if (WEFT_UNLIKELY(state.offCpu.MayHaveLost())) TellOffCpu(*self.worker, env::Ticks());
     Begin(state.endedAt != 0 ? state.endedAt : env::Ticks());
     if (StackMeter *const meter = self.worker->scheduler->options.stackMeter)
-        m_sample.Begin(*meter, self.Bottom(), ofFiber.sample, of.name, task.function);
+        m_sample.Begin(*meter, self.Bottom(), ofFiber.sample, of.Name(), task.function);
 }
 
 TracedTask::~TracedTask() {

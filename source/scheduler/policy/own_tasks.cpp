@@ -77,7 +77,7 @@ private:
         } while (!deferred.state.compare_exchange_strong(state, state | Deferred::kHeld, kAcquire,
                                                          kRelaxed));
         const TasksOf of = deferred.tasks.newest->of;
-        const bool needs = Of(of.counter, of.scope);
+        const bool needs = Of(of.TheCounter(), of.Scope());
         // release: what was read is read before the tasks can be handed over
         deferred.state.fetch_and(~Deferred::kHeld, kRelease);
         return needs;

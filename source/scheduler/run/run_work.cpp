@@ -78,7 +78,7 @@ WEFT_NOINLINE bool GoesOn(Worker &worker, Chunk &chunk, uint32_t picks) noexcept
 template <class Call>
 WEFT_FORCEINLINE void RunTasksOf(Fiber &self, Chunk &chunk, Call call) noexcept {
     Worker *worker = self.worker;
-    Counter *const counter = chunk.of.counter;
+    Counter *const counter = chunk.of.TheCounter();
     const uint32_t last = chunk.end - 1u;
     BeginChunk(*worker, chunk);
     uint32_t next = chunk.begin;  // in a register: only this function changes it
@@ -131,7 +131,8 @@ void RunSpecial(Fiber &self, Chunk &chunk) noexcept {
 }  // namespace
 
 void RunChunk(Fiber &self, Chunk &chunk) noexcept {
-    if (WEFT_UNLIKELY(chunk.numbers.areTraced || chunk.of.isGroup)) return RunSpecial(self, chunk);
+    if (WEFT_UNLIKELY(chunk.numbers.areTraced || chunk.of.IsOfGroup()))
+        return RunSpecial(self, chunk);
     RunTasksOf(self, chunk, [&](TaskScheduler *scheduler, Task task, uint32_t) {
         CallTask(self, scheduler, task, nullptr);
     });
@@ -148,10 +149,9 @@ WEFT_FORCEINLINE void RunWork(Fiber &self, const Entry &entry, Level level,
     }
     self.level = level;
     self.own = level.priority;
-    const TasksOf of = entry.What();
-    self.counter.store(of.counter, kRelaxed);
-    self.name.store(of.name, kRelaxed);
-    self.scope = of.scope;
+    self.counter.store(entry.TheCounter(), kRelaxed);
+    self.name.store(entry.Name(), kRelaxed);
+    self.scope = entry.Scope();
     self.pinnedTo = isPinned ? worker.index : kAnyWorker;
     if (isPinned) race::ComesToThread(&worker);
     RunEntry(self, entry);

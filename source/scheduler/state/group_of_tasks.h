@@ -20,7 +20,7 @@ inline TaskGroup *GroupOf(Counter *counter) noexcept {
 
 /// Returns the group of these tasks, or null.
 inline TaskGroup *GroupOf(const TasksOf &of) noexcept {
-    return WEFT_UNLIKELY(of.isGroup) ? TaskGroupAccess::Of(of.counter) : nullptr;
+    return WEFT_UNLIKELY(of.IsOfGroup()) ? TaskGroupAccess::Of(of.TheCounter()) : nullptr;
 }
 inline TaskGroup *GroupOf(const Entry &entry) noexcept {
     return WEFT_UNLIKELY(entry.IsOfGroup()) ? TaskGroupAccess::Of(entry.TheCounter()) : nullptr;

@@ -24,12 +24,28 @@ struct Node {
     Level level;
 };
 
-/// What counts tasks, and the name that they have in reports. Both may be null.
-struct TasksOf {
-    Counter *counter = nullptr;
-    const char *name = nullptr;
-    bool isGroup = false;  // the counter is a TaskGroup
-    uint16_t scope = 0;    // of a wait with OwnTasks, see policy/own_tasks.h
+/// What counts tasks, and the name that they have in reports. Both may be null. Two bits are free
+/// for the kind of an entry.
+class TasksOf {
+public:
+    TasksOf() = default;
+    /// `isGroup`: the counter is a TaskGroup. `scope`: of a wait, see policy/own_tasks.h.
+    TasksOf(Counter *counter, const char *name, bool isGroup, uint16_t scope) noexcept
+        : m_counter(reinterpret_cast<uint64_t>(counter) | (isGroup ? kGroup : 0)),
+          m_name(reinterpret_cast<uint64_t>(name) | uint64_t{scope} << kScopeShift) {}
+    Counter *TheCounter() const noexcept { return reinterpret_cast<Counter *>(m_counter & ~kBits); }
+    const char *Name() const noexcept { return reinterpret_cast<const char *>(m_name & kName); }
+    bool IsOfGroup() const noexcept { return (m_counter & kGroup) != 0; }
+    uint16_t Scope() const noexcept { return static_cast<uint16_t>(m_name >> kScopeShift); }
+
+protected:
+    friend struct DebugLayout;
+    static_assert(alignof(Counter) >= 8, "three bits of a counter's address must be free");
+    static constexpr uint64_t kKind = 3, kGroup = 4, kBits = 7;
+    // the addresses of user programs have at most 48 bits
+    static constexpr uint32_t kScopeShift = 48;
+    static constexpr uint64_t kName = (uint64_t{1} << kScopeShift) - 1;
+    uint64_t m_counter = 0, m_name = 0;
 };
 
 /// The numbers of the tasks of a chunk, if they are traced (state/trace.h).
@@ -38,22 +54,22 @@ struct TaskNumbers {
     bool areTraced = false;
 };
 
-/// The tasks of a chunk lie right behind this object. One thread at a time owns it.
+/// Its tasks lie right behind it. One thread at a time owns it. In a claim, `next` is the outer
+/// one.
 struct Chunk : Node {
     Chunk() noexcept : Node(Kind::Chunk), isPinned(false), isOld(false) {}
     Task *Tasks() noexcept { return reinterpret_cast<Task *>(this + 1); }
     uint32_t Left() const noexcept { return end - begin; }
+    Chunk *Outer() const noexcept { return static_cast<Chunk *>(next); }
 
     bool isPinned : 1;           // only one worker may run it
     bool isOld : 1;              // a fair pick has taken it
     uint8_t begin = 0, end = 0;  // the tasks that have not begun
     uint8_t settled = 0;         // the tasks before it are counted as finished (submit/finish.h)
     uint32_t index = 0;          // in its pool
-    // Only if the tasks are traced.
     TaskNumbers numbers;
-    uint32_t stolenFrom = kAnyWorker;
+    uint32_t stolenFrom = kAnyWorker;  // only if the tasks are traced
     TasksOf of;
-    Chunk *outer = nullptr;  // in a claim: the chunk that its worker runs further out
 };
 
 /// A chunk and the room for its tasks. There are three sizes: most submissions from outside have
@@ -64,12 +80,13 @@ struct alignas(64) ChunkOf : Chunk {
 };
 inline constexpr uint32_t kChunkTasks = 60;
 inline constexpr uint32_t kLargeChunkTasks = 252;
-static_assert(sizeof(void *) != 8 || (sizeof(ChunkOf<kChunkTasks>) == 1024 &&
-                                      sizeof(ChunkOf<kLargeChunkTasks>) == 4096),
+static_assert(sizeof(void *) != 8 ||
+                  (sizeof(ChunkOf<1>) == 64 && sizeof(ChunkOf<kChunkTasks>) == 1024 &&
+                   sizeof(ChunkOf<kLargeChunkTasks>) == 4096),
               "powers of two");
 
 /// An entry of a deque: a task, a chunk or a ready fiber.
-class Entry {
+class Entry : public TasksOf {
 public:
     enum Kind : uint64_t { Task = 1, Chunk = 2, Fiber = 3 };
 
@@ -94,22 +111,11 @@ public:
     internal::Fiber &TheFiber() const noexcept {
         return *reinterpret_cast<internal::Fiber *>(m_what);
     }
-    /// The counter of the task or of the chunk's tasks.
-    Counter *TheCounter() const noexcept {
-        return reinterpret_cast<Counter *>(m_counter & ~(kKind | kGroup));
-    }
-    /// Returns true if the counter is a TaskGroup.
-    bool IsOfGroup() const noexcept { return (m_counter & kGroup) != 0; }
-    TasksOf What() const noexcept {
-        return {TheCounter(), reinterpret_cast<const char *>(m_name & kName), IsOfGroup(), Scope()};
-    }
-
     /// The counter, or that of the fiber's task.
     Counter *CounterOfIt() const noexcept {
         return TheKind() == Fiber ? reinterpret_cast<Counter *>(m_arg) : TheCounter();
     }
     static constexpr uint32_t kMostScopes = 0xffff;
-    uint16_t Scope() const noexcept { return static_cast<uint16_t>(m_name >> kScopeShift); }
     Entry WithScope(uint32_t scope) const noexcept {
         Entry entry = *this;
         entry.m_name = (m_name & kName) | uint64_t{scope} << kScopeShift;
@@ -121,17 +127,11 @@ public:
 private:
     friend struct DebugLayout;
     Entry(uint64_t what, uint64_t arg, const TasksOf &of, Kind kind) noexcept
-        : m_what(what),
-          m_arg(arg),
-          m_counter(reinterpret_cast<uint64_t>(of.counter) | kind | (of.isGroup ? kGroup : 0)),
-          m_name(reinterpret_cast<uint64_t>(of.name) | uint64_t{of.scope} << kScopeShift) {}
+        : TasksOf(of), m_what(what), m_arg(arg) {
+        m_counter = (m_counter & ~kKind) | kind;
+    }
 
-    static_assert(alignof(Counter) >= 8, "three bits of a counter's address must be free");
-    static constexpr uint64_t kKind = 3, kGroup = 4;
-    // the addresses of user programs have at most 48 bits
-    static constexpr uint32_t kScopeShift = 48;
-    static constexpr uint64_t kName = (uint64_t{1} << kScopeShift) - 1;
-    uint64_t m_what = 0, m_arg = 0, m_counter = 0, m_name = 0;
+    uint64_t m_what = 0, m_arg = 0;
 };
 
 /// What a pick found: an entry, its level, and whether only this worker may run it.

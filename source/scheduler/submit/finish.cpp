@@ -95,7 +95,7 @@ void Settle(Worker &worker, uint32_t running) noexcept {
     if (chunk.begin <= chunk.settled + running) return;
     const uint32_t n = chunk.begin - chunk.settled - running;
     chunk.settled = static_cast<uint8_t>(chunk.settled + n);
-    Ran(worker, chunk.of.counter, n);
+    Ran(worker, chunk.of.TheCounter(), n);
 }
 
 // Adds to `counted` last. Otherwise the run could end first, the wait of an external thread be
@@ -109,7 +109,7 @@ void FlushNow(Worker &worker, bool picks) noexcept {
 
 void BeginChunk(Worker &worker, Chunk &chunk) noexcept {
     Settle(worker, 1);
-    chunk.outer = worker.claim;
+    chunk.next = worker.claim;
     chunk.settled = chunk.begin;
     worker.claim = &chunk;
 }
@@ -117,7 +117,7 @@ void BeginChunk(Worker &worker, Chunk &chunk) noexcept {
 void EndChunk(Worker &worker) noexcept {
     Chunk &chunk = *worker.claim;
     Settle(worker, 1);
-    worker.claim = chunk.outer;
+    worker.claim = chunk.Outer();
     GiveChunk(*worker.scheduler, &worker, chunk);
 }
 
@@ -142,7 +142,7 @@ void PutBack(Worker &worker, Chunk &chunk) noexcept {
 
 void Release(Worker &worker, Chunk *chunk) noexcept {
     if (chunk == nullptr) return;
-    Release(worker, chunk->outer);
+    Release(worker, chunk->Outer());
     PutBack(worker, *chunk);
 }
 

@@ -127,7 +127,7 @@ WEFT_FORCEINLINE uint32_t RunInline(Fiber &self, InlineFrame &frame, uint32_t mo
         } else if (!pop(entry)) {
             break;
         }
-        self.name.store(entry.What().name, kRelaxed);
+        self.name.store(entry.Name(), kRelaxed);
         if (kPrivate && entry.TheKind() == Entry::Task) {
             RunTask(self, entry.TheTask(), GroupOf(entry));
             ++ran;
@@ -178,7 +178,7 @@ void ShowInlined(Fiber &self) noexcept {
 // meanwhile.
 WEFT_NOINLINE void RunOnTop(Fiber &self, const Work &work) noexcept {
     InlineFrame frame;
-    const RunsInline runs(self, frame, work.entry.TheCounter(), work.entry.What().name);
+    const RunsInline runs(self, frame, work.entry.TheCounter(), work.entry.Name());
     const uint32_t pinnedTo = self.pinnedTo;
     const Priority own = self.own;
     const Level level = self.level;
