@@ -639,6 +639,35 @@ void DeadlinesInTime() {
           "a deadline was later than the longest task and 100 microseconds");
 }
 
+// Normal tasks submit the next one, and a Normal task waits with a deadline. It goes on after the
+// longest task, because its fiber becomes the newest entry, and no fair pick comes first.
+void DeadlinesAmongEqual() {
+    struct Flood {
+        const bool *over;
+        static void Run(TaskScheduler *scheduler, void *arg) {
+            if (*static_cast<Flood *>(arg)->over) return;
+            Compute(100);
+            scheduler->AddTask({Run, arg});
+        }
+    };
+    const uint32_t workers = 1 + Random(2);
+    bool isOver = false;
+    uint64_t late = 0;
+    Flood flood{&isOver};
+    RunMain(FairOptions(workers), [&](TaskScheduler *scheduler) {
+        for (uint32_t i = 0; i < 4 * workers; ++i) scheduler->AddTask({Flood::Run, &flood});
+        for (uint32_t i = 0; i < 20; ++i) {
+            const uint64_t due = weft::env::Now() + (500 + Random(500)) * kUs;
+            SleepUntil(*scheduler, Clock::time_point(std::chrono::duration_cast<Clock::duration>(
+                                       std::chrono::nanoseconds(due))));
+            late = std::max(late, weft::env::Now() - due);
+        }
+        isOver = true;
+    });
+    CheckSoon(late <= (100 + 100) * kUs,
+              "a deadline was later than the longest task and 100 microseconds");
+}
+
 // A batch has short tasks and a run of long ones. Workers that claim many tasks, because the first
 // ones were short, must not keep the long ones while others are idle.
 void ClaimsAreShared() {
@@ -1249,6 +1278,8 @@ std::vector<Model> FairModels() {
          NothingStarvesOnInactive, 20},
         {"aging_share", "the share of time of late work", LateWorkHasItsShare, 40},
         {"deadline_late", "a deadline while all workers are busy", DeadlinesInTime, 4},
+        {"deadline_equal", "a Normal task's deadlines among Normal tasks that submit the next one",
+         DeadlinesAmongEqual, 20},
         {"claim_shared", "a batch of short and long tasks", ClaimsAreShared, 4},
     };
 }

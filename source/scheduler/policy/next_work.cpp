@@ -183,10 +183,12 @@ Work PickInTurn(Worker &worker) noexcept {
     return {};
 }
 
-Work Pick(Worker &worker, bool inTurn) noexcept {
+Work Pick(Worker &worker, bool inTurn, bool wasDue) noexcept {
     if (WEFT_UNLIKELY(worker.ownWaits != nullptr)) return PickOwn(worker);
     if (WEFT_UNLIKELY(inTurn)) return PickInTurn(worker);
-    if (WEFT_UNLIKELY(worker.fair.isUrgent)) {
+    // What was due is the newest entry now. A fair pick would leave it behind.
+    worker.fair.isPutOff = wasDue && !worker.fair.isPutOff;
+    if (WEFT_UNLIKELY(worker.fair.isUrgent) && !worker.fair.isPutOff) {
         if (const Work work = PickFair(worker)) return work;
     }
     for (uint32_t levels = LevelsToLookAt(worker); levels != 0; levels &= levels - 1) {
@@ -209,8 +211,7 @@ Work NextWork(Worker &worker, bool inTurn) noexcept {
     if (WEFT_UNLIKELY(worker.filter.isSpecial) && IsOrdered(*worker.scheduler))
         return Found(worker, DrawNext(worker));
     for (;;) {
-        TakeArrivals(worker);
-        const Work work = Pick(worker, inTurn);
+        const Work work = Pick(worker, inTurn, TakeArrivals(worker));
         if (WEFT_LIKELY(!IsStale(worker)) || work.isPinned) return Found(worker, work);
         // It may have been submitted after the change. So the worker asks again what it may run.
         if (work) PushEntry(worker, work.level, work.entry);

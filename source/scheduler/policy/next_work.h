@@ -10,7 +10,8 @@
 //              Every fourth time it tries to steal before that, from all others in turn. If it has
 //              found work there, the next fair pick is due after 200 us, and every second one
 //              steals. Usual picks follow a fair one for at least 20 us, and for at least five
-//              times as long as it took. A task that yields makes the next pick a fair one.
+//              times as long as it took. A task that yields makes the next pick a fair one. After a
+//              deadline was due, the usual pick comes first: it takes what the deadline was for.
 //  late level  Each level but the first gets up to an eighth of a worker's time while it has work.
 //              If it is behind by half a millisecond (`late`), its oldest entry comes next. The
 //              time counts from the first look that has found work of the level.
@@ -41,12 +42,6 @@ void ReadClock(Worker &worker) noexcept;
 /// Starts the clock, when the worker begins and after it was idle. It then owes nothing to any
 /// level.
 void StartClock(Worker &worker) noexcept;
-
-/// Returns true if tasks take longer than 3 us, or if the worker has just started its clock and
-/// does not know yet how long they take.
-inline bool IsLong(const Worker &worker) noexcept {
-    return worker.fair.period < Fairness::kShortPicks;
-}
 
 /// Returns true if a look at the clock would show that tasks take long.
 inline bool IsLongNow(const Worker &worker) noexcept {

@@ -35,7 +35,7 @@ bool ClaimTimer(Scheduler &scheduler, const Worker &worker, Timer &timer) noexce
     return fiber.wait.timedOut;
 }
 
-void TakeDueTimers(Worker &worker) noexcept {
+bool TakeDueTimers(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     const auto claim = [&](Timer &timer) { return ClaimTimer(scheduler, worker, timer); };
     uint32_t due[kMostDue], count = 0;  // owners
@@ -44,12 +44,13 @@ void TakeDueTimers(Worker &worker) noexcept {
         if (timer == nullptr) break;
         due[count++] = timer->owner;
     }
-    while (count != 0) {  // the earliest one becomes the newest entry
+    for (uint32_t i = count; i != 0;) {  // the earliest one becomes the newest entry
         Emit(scheduler, &worker, TraceKind::Deadline);
-        Tell(scheduler, &worker, due[--count]);
+        Tell(scheduler, &worker, due[--i]);
     }
     const auto any = [&] { return scheduler.timers.Next() != Timers::kNever; };
     if (!any()) scheduler.notices.Hide(Notices::kTimed, any);
+    return count != 0;
 }
 
 // The oldest node becomes the newest entry, so that the owner takes the oldest first.
@@ -96,13 +97,6 @@ void TakeMore(Worker &worker, uint32_t victim, Level level) noexcept {
     Published(*worker.scheduler, &worker, level, got);
 }
 
-uint32_t FirstVictim(Worker &worker, uint32_t slots) noexcept {
-    Thief &thief = worker.thief;
-    if (const uint32_t hint = WakeHints::Take(worker.woken.by); hint != 0) return hint - 1;
-    thief.random = thief.random * 1664525 + 1013904223;  // Knuth, "The Art of Computer Programming"
-    return (thief.random >> 16) % slots;
-}
-
 }  // namespace
 
 bool MayTake(const Worker &worker, Node &node) noexcept {
@@ -122,13 +116,15 @@ void PassWakeUpsOn(Worker &worker) noexcept {
     }
 }
 
-void TakeArrivals(Worker &worker) noexcept {
+bool TakeArrivals(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     const uint32_t seen = scheduler.notices.Look();
+    bool wasDue = false;
     if ((seen & Notices::kTimed) != 0 && (IsOrdered(scheduler) || scheduler.timers.MayBeDue()))
-        TakeDueTimers(worker);
+        wasDue = TakeDueTimers(worker);
     if ((seen & Notices::kInjected) != 0) TakeInjected(worker);
     if (!worker.inbox.LooksEmpty() || IsStale(worker)) TakeMail(worker);  // the last: see IsStale
+    return wasDue;
 }
 
 Work TakePinned(Worker &worker, uint32_t levels) noexcept {
@@ -152,7 +148,10 @@ Work Steal(Worker &worker, Level level, bool isFair) noexcept {
     const bool isPatient = thief.isPatient;
     bool leaves = false;
     Work work{{}, level, false};
-    uint32_t victim = isFair ? ++thief.round % slots : FirstVictim(worker, slots);
+    thief.random = thief.random * 1664525 + 1013904223;  // Knuth, "The Art of Computer Programming"
+    const uint32_t hint = isFair ? 0 : WakeHints::Take(worker.woken.by);
+    const uint32_t first = isFair ? ++thief.round : hint != 0 ? hint - 1 : thief.random >> 16;
+    uint32_t victim = first % slots;
     for (uint32_t i = 0; i < slots; ++i, victim = victim + 1 == slots ? 0 : victim + 1) {
         WorkStealingDeque<Entry> &queue = scheduler.workers[victim].queue[level.Index()];
         if (victim == worker.index || !queue.IsAcquired() || queue.LooksEmpty()) continue;
@@ -220,13 +219,18 @@ bool AnyOf(const Worker &worker, Level level) noexcept {
     return false;
 }
 
+// Shows what it finds. The thread that has published it may not go on before the worker looks
+// again.
 bool AnyWork(const Worker &worker) noexcept {
-    const Scheduler &scheduler = *worker.scheduler;
-    for (uint32_t levels = worker.filter.may; levels != 0; levels &= levels - 1) {
-        if (AnyOf(worker, Level::At(LowestBit(levels)))) return true;
+    Scheduler &scheduler = *worker.scheduler;
+    uint32_t found = 0;
+    for (uint32_t levels = worker.filter.may; levels != 0 && found == 0; levels &= levels - 1) {
+        if (AnyOf(worker, Level::At(LowestBit(levels)))) found = levels & (0u - levels);
     }
-    return worker.filter.pinned != 0 || !worker.inbox.IsEmpty() || !scheduler.injector.IsEmpty() ||
-           scheduler.timers.Next() <= DueNow(scheduler);
+    if (!scheduler.injector.IsEmpty()) found |= Notices::kInjected;
+    if (scheduler.timers.Next() <= DueNow(scheduler)) found |= Notices::kTimed;
+    scheduler.notices.Show(found & ~kUnnoticed);
+    return found != 0 || worker.filter.pinned != 0 || !worker.inbox.IsEmpty();
 }
 
 void NoteFilter(Worker &worker) noexcept {

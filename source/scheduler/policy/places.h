@@ -38,8 +38,9 @@ inline bool IsStale(const Worker &worker) noexcept {
 }
 
 /// Takes what came from outside: due timers (fibers, deferred tasks, the end of the run), the
-/// inbox, the injector. Moves the work to this worker's deques and pinned lists.
-void TakeArrivals(Worker &worker) noexcept;
+/// inbox, the injector. Moves the work to this worker's deques and pinned lists. Returns true if a
+/// deadline was due. What it was for is the newest entry then.
+bool TakeArrivals(Worker &worker) noexcept;
 
 /// Takes the oldest pinned work of the priority for which wants(node) returns true.
 template <class Wants>
@@ -52,9 +53,8 @@ Work TakePinnedIf(Worker &worker, Priority priority, Wants wants) noexcept {
 /// Pinned work of each group counts as work of no group.
 Work TakePinned(Worker &worker, uint32_t levels) noexcept;
 
-/// Takes from the deques of others. Also returns nothing while this worker leaves
-/// others alone, or if it leaves a lone fiber to its worker. `isFair`: each call begins with
-/// another deque.
+/// Takes from the deques of others. Also returns nothing while this worker leaves others alone, or
+/// if it leaves a lone fiber to its worker. `isFair`: each call begins with another deque.
 Work Steal(Worker &worker, Level level, bool isFair = false) noexcept;
 
 /// Takes the oldest of the chunks that were put behind all others (PutBack, submit/finish.cpp).
@@ -68,13 +68,11 @@ Work TakeOldest(Worker &worker, Level level, bool othersFirst) noexcept;
 /// Returns true if work of the level waits for this worker somewhere. seq_cst.
 bool AnyOf(const Worker &worker, Level level) noexcept;
 
-/// Returns true if something waits for this worker anywhere. seq_cst: the last look of a worker
-/// that has announced its sleep.
+/// The same for all work. seq_cst: the last look of a worker that has announced its sleep.
 bool AnyWork(const Worker &worker) noexcept;
 
 /// Wakes others for queued work of the levels for which this worker may have been woken. Call it
-/// when the worker has found work, which may be other work: in runs with groups, or if it is
-/// choosy.
+/// when the worker has found other work: in runs with groups, or if it is choosy.
 void PassWakeUpsOn(Worker &worker) noexcept;
 
 }  // namespace weft::internal

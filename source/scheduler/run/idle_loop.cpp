@@ -59,9 +59,6 @@ void Sleep(Worker &worker) noexcept {
     bool stays = scheduler.stopping.load(kSeqCst) || EndRun(scheduler, &worker) ||
                  AnswerIdleRequests(scheduler, &worker);
     stays = stays || AnyWork(worker);  // [re-check]
-    // The thread that published the work may not go on before this worker looks again.
-    constexpr uint32_t kOfAll = Notices::kInjected | Notices::kTimed;
-    if (stays) scheduler.notices.Show(kOfAll | (worker.filter.may & ~kUnnoticed));
     if (stays || (IsOrdered(scheduler) && PassTime(worker))) return GetUp(worker);
     Emit(scheduler, &worker, TraceKind::Park);
     worker.rest.kind.store(Rest::kSleeps, kSeqCst);  // see diagnose/stall.cpp

@@ -82,7 +82,7 @@ WEFT_FORCEINLINE void RunTasksOf(Fiber &self, Chunk &chunk, Call call) noexcept 
     const uint32_t last = chunk.end - 1u;
     BeginChunk(*worker, chunk);
     uint32_t next = chunk.begin;  // in a register: only this function changes it
-    while (next != last && !IsLong(*worker)) {
+    while (next != last && !worker->fair.AreLong()) {
         uint32_t begin = next, budget = worker->fair.budget;
         const uint32_t end = std::min(begin + std::max(budget, 1u), last);
         const Task *tasks = chunk.Tasks() + begin;

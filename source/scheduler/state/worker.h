@@ -93,6 +93,7 @@ struct Fairness {
     uint32_t serves = kLevels;  // the late level that gets its share now; kLevels: none
     uint32_t tookPinned = 0;    // the levels whose latest oldest entry was a pinned one
     bool isUrgent = false;      // something other than the usual order is due
+    bool isPutOff = false;      // a fair pick comes later, because a deadline was due
     bool wasFair = false;       // the last pick was a fair one
     bool isAsked = false;       // the next pick is a fair one, because a task has yielded
     bool othersWait = false;    // the last fair pick that tried to steal first has found work
@@ -103,6 +104,8 @@ struct Fairness {
     uint64_t late[kLevels] = {};  // since when the level is owed a share of the time
     uint32_t seen = 0;            // the levels that had work at the latest look at them
 
+    /// Tasks take longer than 3 us, or the worker does not know yet how long they take.
+    bool AreLong() const noexcept { return period < kShortPicks; }
     /// Returns true if a fair pick is due, as of the last look.
     bool IsDue() const noexcept {
         constexpr uint32_t kFairPicks = 256;  // picks until a fair one
