@@ -151,6 +151,7 @@ bool IoRing::Impl::IsOver() noexcept {
 // Returns how many operations have ended.
 uint32_t IoRing::Impl::Reap() noexcept {
     uint32_t all = 0;
+    IoNode **place = &oldest;  // of the next operation that is made again
     for (;;) {
         io_uring_cqe *ends[kEndsAtOnce];
         const uint32_t count = io_uring_peek_batch_cqe(&ring, ends, kEndsAtOnce);
@@ -168,9 +169,10 @@ uint32_t IoRing::Impl::Reap() noexcept {
             const bool refusesOffset = ends[i]->res == -ESPIPE && !node->ignoresOffset;
             if (ends[i]->res == -EINTR || refusesOffset) {  // made again, before all others
                 node->ignoresOffset |= refusesOffset;
-                node->next = oldest;
-                if (oldest == nullptr) newest = node;
-                oldest = node;
+                node->next = *place;
+                if (*place == nullptr) newest = node;
+                *place = node;
+                place = &node->next;
                 continue;
             }
             node->result = ends[i]->res;

@@ -134,6 +134,28 @@ TEST_CASE("ParallelPipeline: many items", "[parallel_pipeline]") {
     }
 }
 
+TEST_CASE("ParallelPipeline: a task reads at most 16 items before it lets urgent tasks run",
+          "[parallel_pipeline][one_worker]") {
+    test::Runner runner(test::Options(1));
+    uint32_t read = 0, passed = 0, before = 0;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        PipelineSlot<Item> slots[1];
+        test::Batch urgent(1, [&](TaskScheduler &, uint32_t) { before = passed; });
+        Counter done;
+        ParallelPipeline(
+            scheduler, slots, 1,
+            [&](Item &) {
+                if (read == 0) scheduler.AddTask(urgent[0], &done, test::kHigh);
+                return read++ < 100;
+            },
+            SerialFilter([&](Item &) { ++passed; }));
+        scheduler.WaitForCounter(&done);
+    }) == Status::Ok);
+    CHECK(passed == 100);
+    CHECK(before <= 16);
+    CHECK(runner.log.Text() == "");
+}
+
 TEST_CASE("ParallelPipeline: a parallel filter takes several items at once",
           "[parallel_pipeline]") {
     test::Runner runner(test::Options(2));

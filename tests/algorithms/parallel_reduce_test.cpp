@@ -278,6 +278,44 @@ TEST_CASE("ParallelReduce: errors are reported, and each result is destroyed",
     CHECK(runner.log.Count() == 1);
 }
 
+TEST_CASE("ParallelReduce: a cancelled one joins what ran, and destroys each result",
+          "[parallel_reduce][grid]") {
+    struct Part {
+        Part(std::atomic<int> *count, uint32_t indices) : alive(count), size(indices) { ++*alive; }
+        Part(Part &&other) noexcept : alive(other.alive), size(other.size) { ++*alive; }
+        ~Part() { --*alive; }
+        std::atomic<int> *alive;
+        uint32_t size;
+    };
+    for (const test::GridPoint &point : test::GridOfLargePools()) {
+        INFO(test::Describe(point));
+        test::Runner runner(point);
+        std::atomic<int> alive{0};
+        uint32_t wrong = 0;
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            for (const uint32_t last : {1u, 3u, 20u, 100u}) {
+                CancelSource source(scheduler);
+                LoopOptions options;
+                options.cancel = source.Token();
+                std::atomic<uint32_t> calls{0}, ran{0};
+                const Part sum = ParallelReduce(
+                    scheduler, 0, 256u, Part(&alive, 0),
+                    [&](uint32_t begin, uint32_t end) {
+                        ran += end - begin;
+                        if (++calls == last) source.Cancel();
+                        return Part(&alive, end - begin);
+                    },
+                    [&](Part left, Part right) { return Part(&alive, left.size + right.size); },
+                    options);
+                wrong += ran == 0 || sum.size != ran;
+            }
+        }) == Status::Ok);
+        CHECK(wrong == 0);
+        CHECK(alive == 0);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
 #if !defined(WEFT_NO_EXCEPTIONS)  // built without exceptions, weft catches none
 namespace {
 

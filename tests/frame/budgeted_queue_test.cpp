@@ -168,6 +168,31 @@ TEST_CASE("BudgetedQueue: a task that goes on in the next frame counts there", "
     CHECK(shown >= 20);
 }
 
+TEST_CASE("BudgetedQueue: runners beyond the limit of a new frame stop", "[budget]") {
+    uint32_t shown = 0;  // orders in which three tasks went on
+    HoldsInAllOrders(100, [&](TaskScheduler &scheduler) {
+        Sleepers sleepers({30, 30, 30, 1, 1, 1, 1, 1, 1});  // it outlives the queue
+        Task slots[9];
+        BudgetedQueue queue(scheduler, 9, slots);
+        if (!sleepers.AddAll(queue)) return false;
+        queue.BeginFrame(Clock::duration::max(), 3);
+        SleepFor(scheduler, milliseconds(20));
+        const std::vector<Span> &spans = sleepers.spans;
+        const auto runs = [](const Span &span) { return span.end == Clock::time_point::max(); };
+        if (spans.size() != 3 || !std::all_of(spans.begin(), spans.end(), runs)) return true;
+        ++shown;
+        queue.BeginFrame(Clock::duration::max(), 1);
+        if (queue.Wait() != GroupResult::Finished || spans.size() != 9) return false;
+        // The later tasks begin when all before them have ended.
+        for (size_t i = 3; i < spans.size(); ++i) {
+            for (size_t earlier = 0; earlier < i; ++earlier)
+                if (spans[earlier].end > spans[i].begin) return false;
+        }
+        return true;
+    });
+    CHECK(shown >= 20);
+}
+
 TEST_CASE("BudgetedQueue: tasks may add tasks, which begin in the same frame", "[budget]") {
     HoldsInAllOrders(50, [](TaskScheduler &scheduler) {
         Task slots[1];

@@ -1,4 +1,5 @@
 #include "weft/graph/graph.h"
+#include "weft/inspect.h"
 
 #include "support/failing_allocation.h"
 #include "support/group_layouts.h"
@@ -419,6 +420,38 @@ TEST_CASE("Graph: an endless chain of nodes does not starve other tasks", "[grap
     }) == Status::Ok);
     CHECK(status == Status::Ok);
     CHECK(ended);
+}
+
+// Fewer tasks than a sixteenth of the nodes would do more than 16 nodes each.
+TEST_CASE("Graph: a task does at most 16 nodes", "[graph]") {
+    constexpr uint32_t kNodes = 1600;
+    for (const uint32_t edges : {1u, 2u, 5u}) {  // from each node to the next ones
+        for (const bool hasCondition : {false, true}) {
+            INFO(edges << " edges, condition: " << hasCondition);
+            test::Runner runner(test::Options(1));
+            uint32_t wrong = 0;
+            uint64_t tasks = 0;
+            CHECK(runner.Run([&](TaskScheduler &scheduler) {
+                auto ends = [](TaskScheduler *) { return 0; };
+                Graph graph({});
+                std::vector<GraphNode> nodes;
+                for (uint32_t i = 0; i < kNodes; ++i)
+                    nodes.push_back(graph.AddNode("node", {Nothing, nullptr}));
+                for (uint32_t i = 0; i < kNodes; ++i) {
+                    for (uint32_t next = i + 1; next <= i + edges && next < kNodes; ++next)
+                        wrong += !graph.AddEdge(nodes[i], nodes[next]);
+                }
+                if (hasCondition) graph.AddEdge(nodes.back(), graph.AddCondition("ends", ends));
+                wrong += graph.Check() != Status::Ok;
+                const uint64_t before = GetStatistics(scheduler).total.submitted;
+                wrong += graph.Run(scheduler) != Status::Ok;
+                tasks = GetStatistics(scheduler).total.submitted - before;
+            }) == Status::Ok);
+            CHECK(wrong == 0);
+            CHECK(tasks >= kNodes / 16);
+            CHECK(runner.log.Text() == "");
+        }
+    }
 }
 
 TEST_CASE("Graph: reports name the running node", "[graph]") {

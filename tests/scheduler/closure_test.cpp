@@ -384,6 +384,28 @@ TEST_CASE("closures: a refused one is destroyed at once, and reported", "[closur
     CHECK(runner.log.Count() == refused);
 }
 
+TEST_CASE("closures: the block of a refused one is used again", "[closure]") {
+    for (const bool external : {false, true}) {
+        INFO((external ? "by another thread" : "by a task"));
+        Ledger ledger;
+        Counter full(~0u);
+        uint32_t submitted = 0;
+        test::Runner runner(test::Options(1));
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            const auto refuse = [&] {
+                const test::FailingAllocation failing(0);  // there are 64 blocks
+                for (int i = 0; i < 200; ++i)
+                    submitted += AddTask(scheduler, MoveOnly(ledger), &full);
+            };
+            external ? std::thread(refuse).join() : refuse();
+        }) == Status::Ok);
+        CHECK(submitted == 0);
+        CheckAll(ledger, 0);
+        CHECK(runner.log.CountOf(ReportCode::CounterOverflow) == 200);
+        CHECK(runner.log.Count() == 200);
+    }
+}
+
 TEST_CASE("report NullTask: a closure that is a null function pointer", "[closure]") {
     test::Runner runner(test::Options(1));
     CHECK(runner.Run([&](TaskScheduler &scheduler) {

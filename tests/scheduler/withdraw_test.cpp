@@ -94,6 +94,27 @@ TEST_CASE("Withdraw: too late, and with a handle of other tasks, it has no effec
     CHECK(runner.log.Count() == 1);
 }
 
+TEST_CASE("Withdraw: a task that waits for a time gives its object back", "[deferred][withdraw]") {
+    test::Runner runner(test::Options(1));
+    test::Marks marks(1);
+    uint32_t wrong = 0;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter counter;
+        DeferredHandle before;
+        for (uint32_t round = 0; round < 100; ++round) {
+            DeferredHandle handle;
+            wrong += !AddTaskAt(scheduler, InAnHour(), marks[0], &counter, {}, &handle);
+            wrong += !Withdraw(scheduler, handle);
+            wrong += round != 0 && handle.index != before.index;  // the same object again
+            before = handle;
+        }
+        scheduler.WaitForCounter(&counter);
+    }) == Status::Ok);
+    CHECK(wrong == 0);
+    CHECK(marks.Wrong(0) == 0);
+    CHECK(runner.log.Text() == "");
+}
+
 TEST_CASE("Withdraw: a handle of an earlier run, or of another scheduler, has no effect",
           "[deferred][withdraw]") {
     test::Runner runner(test::Options(1)), other(test::Options(1));

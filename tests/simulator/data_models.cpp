@@ -207,6 +207,23 @@ void CancelGroup() {
     scheduler.Stop();
 }
 
+// A thread cancels a group while a child group of it is destroyed. The destructor must wait while
+// Cancel uses the child.
+void CancelChild() {
+    TaskScheduler scheduler(Options(1 + Random(2), 5));
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    TaskGroup above(scheduler);
+    Mortal<TaskGroup> child(scheduler, &above);
+    HostThread cancels([&] { above.Cancel(); });
+    cancels.Start();
+    Dawdle(30);
+    child->~TaskGroup();
+    MarkDead(&*child, sizeof(TaskGroup));
+    cancels.Join();
+    Check(above.IsCancelled(), "a group was not cancelled");
+    scheduler.Stop();
+}
+
 // Two threads withdraw a batch while its counters are reached, and a task while its time comes.
 // Each batch must run once, or be withdrawn once. Then other batches use the same objects.
 void WithdrawBatch() {
@@ -260,6 +277,7 @@ std::vector<Model> DataModels() {
     return {
         {"cancel_group", "a group is cancelled while tasks of all kinds are added to it",
          CancelGroup, 2},
+        {"cancel_child", "a child group is destroyed while its parent is cancelled", CancelChild},
         {"withdraw", "deferred tasks are withdrawn while their conditions come", WithdrawBatch, 2},
         {"cancel_wait", "a counter reaches its target while its waiters are cancelled twice",
          CancelWait, 2},

@@ -858,6 +858,45 @@ void WakesTheChoosy() {
     Check(begun.load(std::memory_order_relaxed) == 4, "a task was lost");
 }
 
+// Three workers sleep that may run only some of the work: tasks of their group, and Low ones. A
+// batch of such tasks must wake two of them at once. These wake others when they have found work.
+void WakesTwoChoosy() {
+    static constexpr WorkerGroup kGroups[2] = {{"open", 1, 0, nullptr, 0, false, true},
+                                               {"named", 3, 0, nullptr, 0, true, true}};
+    struct Seen {
+        uint32_t asleep = 0, woken = 0, byMain = 0;
+    } seen;
+    uint32_t done = 0;
+    SchedulerOptions options = FairOptions(4);
+    options.groups = kGroups;
+    options.groupCount = 2;
+    options.trace.user = &seen;
+    options.trace.kinds = TraceHooks::Bit(TraceKind::Wake) | TraceHooks::Bit(TraceKind::Park) |
+                          TraceHooks::Bit(TraceKind::Unpark);
+    options.trace.event = [](const TraceEvent &event, void *user) {
+        Seen &its = *static_cast<Seen *>(user);
+        its.woken += event.kind == TraceKind::Wake ? 1 : 0;
+        its.byMain += event.kind == TraceKind::Wake && event.worker == 0 ? 1 : 0;
+        its.asleep += event.kind == TraceKind::Park ? 1 : 0;
+        its.asleep -= event.kind == TraceKind::Unpark ? 1 : 0;
+    };
+    auto leaf = [&](TaskScheduler *) { ++done; };
+    const std::vector<Task> tasks(3, MakeTask(leaf));
+    TaskOptions its = Of(Priority::Low);
+    if (Random(2) != 0) its.group = 1;
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        Compute(1000);  // the other workers fall asleep
+        const bool allSleep = seen.asleep == 3;
+        seen.woken = seen.byMain = 0;
+        Counter counter;
+        scheduler->AddTasks(3, tasks.data(), &counter, its);
+        CheckSoon(!allSleep || (seen.woken >= 2 && seen.byMain <= 2),
+                  "a batch did not wake two of the workers that may run it");
+        scheduler->WaitForCounter(&counter);
+    });
+    Check(done == 3, "a task was lost");
+}
+
 // There are as many tasks as workers, all but one of which sleep. A wake-up takes 50 us. Each
 // worker that wakes must wake up to three others, so that all tasks begin after a few levels of a
 // tree. If the tasks are submitted one by one, their submitter wakes only one worker. A thief may
@@ -1221,6 +1260,8 @@ std::vector<Model> FairModels() {
         {"wake_tree", "as many tasks as workers; all workers but one sleep", WakesLikeATree},
         {"wake_choosy", "as many tasks as workers; one worker may run only some of the work",
          WakesTheChoosy},
+        {"wake_two_choosy", "a batch for three sleepers that may run only some of the work",
+         WakesTwoChoosy, 4},
         {"wake_later", "workers are woken in vain, and later for a pinned task", WakesNobodyLater},
         {"hand_over_stays", "two tasks wake each other while a worker is idle", HandOversStay},
         {"budget", "a restricted wait of 2 ms, while tasks of 10 ms run", WaitKeepsBudget},

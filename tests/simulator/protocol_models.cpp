@@ -251,6 +251,31 @@ void WithdrawTimed() {
     scheduler.Stop();
 }
 
+// A thread cancels a group while a timed task is added to it. It may withdraw the task before the
+// timer is set. The object must be free afterwards: the next task gets the same one.
+void WithdrawBeforeTimer() {
+    TaskScheduler scheduler(Options(1, 5));
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    auto leaf = [](TaskScheduler *) { Fail("a withdrawn task ran"); };
+    DeferredHandle before;
+    for (uint32_t round = 0; round < 3; ++round) {
+        TaskGroup group(scheduler);
+        TaskOptions of;
+        of.taskGroup = &group;
+        DeferredHandle handle;
+        HostThread cancels([&] { group.Cancel(); });
+        cancels.Start();
+        Dawdle(10);
+        Check(AddTaskAt(scheduler, Now() + hours(1), MakeTask(leaf), nullptr, of, &handle),
+              "AddTaskAt failed");
+        cancels.Join();
+        Check(group.Wait() == GroupResult::Cancelled, "a group was not cancelled");
+        Check(round == 0 || handle.index == before.index, "the object of a timed task was lost");
+        before = handle;
+    }
+    scheduler.Stop();
+}
+
 // A task of a group goes on as another one, once a counter is reached or at a deadline, as a
 // coroutine does. The group is cancelled before or after that. The task must not run twice.
 void WithdrawGoesOn() {
@@ -454,6 +479,46 @@ void BlockRaces() {
     Check(ran == 4 && blocked == 2, "a task was lost");
 }
 
+// An external thread, or a task that blocks its thread, waits with a deadline. Another thread
+// lowers the counter just before or after the deadline. A wait may return false only if the counter
+// was not reached before the deadline.
+void DeadlineIsLast() {
+    constexpr uint64_t kNever = ~uint64_t{0};
+    Counters counters;
+    Counter *const counter = counters.New(1);
+    uint64_t reachedAt = kNever;
+    bool inTime = false;
+    const uint64_t early = Random(20) * kUs;
+    const bool blocks = Random(2) != 0;
+    TaskScheduler scheduler(Options(1 + Random(2), 5));
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    Observe([&] {
+        if (reachedAt == kNever && CountOf(*counter) == 0) reachedAt = weft::env::Now();
+    });
+    const uint64_t end = weft::env::Now() + (30 + Random(100)) * kUs;
+    const Clock::time_point deadline(
+        std::chrono::duration_cast<Clock::duration>(std::chrono::nanoseconds(end)));
+    HostThread lowers([&] {
+        while (weft::env::Now() + early < end) weft::env::Pause();
+        scheduler.DecrementCounter(counter);
+    });
+    auto waits = [&](TaskScheduler *self) {
+        const Meanwhile meanwhile = blocks ? Meanwhile::Nothing : Meanwhile::AnyTask;
+        inTime = WaitForCounterUntil(*self, counter, deadline, meanwhile);
+    };
+    lowers.Start();
+    if (blocks) {
+        const Task task = MakeTask(waits);
+        scheduler.AddTasksAndWait(1, &task);
+    } else {
+        waits(&scheduler);
+    }
+    lowers.Join();
+    scheduler.Stop();
+    Check(inTime || reachedAt >= end, "a wait failed although its counter was reached in time");
+    Counters::Kill(counter);
+}
+
 // A thread attaches and detaches again and again, while another one pins tasks to it, and so does a
 // task that it has submitted itself. A task that was accepted runs before the thread detaches.
 void AttachBinds() {
@@ -563,6 +628,8 @@ std::vector<Model> ProtocolModels() {
          QuietHandOver, 2},
         {"withdraw_races", "two withdraw a batch while its counters are lowered", WithdrawRaces},
         {"withdraw_timed", "two withdraw a timed task at its deadline", WithdrawTimed},
+        {"withdraw_unset", "a group is cancelled while a timed task is added to it",
+         WithdrawBeforeTimer},
         {"withdraw_goes_on", "a group is cancelled while one of its tasks waits in a deferred way",
          WithdrawGoesOn},
         {"any_overlaps", "waits for any of some counters, which overlap", AnyOverlaps},
@@ -570,6 +637,8 @@ std::vector<Model> ProtocolModels() {
         {"rescue_races", "waiters are taken for a rescue while their counter is lowered",
          RescueRaces},
         {"block_races", "tasks block their threads with a deadline", BlockRaces},
+        {"deadline_last", "a counter is lowered at the deadline of a thread that is blocked",
+         DeadlineIsLast},
         {"fair_pick_is_one", "a batch whose tasks wait for each other, with few fibers",
          FairPickIsOne, 4},
         {"attach_binds", "tasks are pinned to a thread that attaches and detaches", AttachBinds},

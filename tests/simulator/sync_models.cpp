@@ -116,6 +116,20 @@ void SyncEventAny() {
     });
 }
 
+// A Manual event is set while a wait for the first of two events begins. It must stay set.
+void SyncEventAnyManual() {
+    WithScheduler([](TaskScheduler &scheduler) {
+        Event never(scheduler, EventReset::Auto), event(scheduler);
+        Event *const both[] = {&never, &event};
+        const uint32_t setter = Random(2);
+        AllAtOnce(scheduler, 1, [&](TaskScheduler &, uint32_t index) {
+            if (index == setter) return event.Set();
+            Check(WaitForAny(scheduler, both) == 1, "a wait ended for the wrong event");
+        });
+        Check(event.IsSet(), "a wait for several events has reset a Manual one");
+    });
+}
+
 // Producers and consumers use items under a condition variable, with and without timeouts. Each
 // notify_one must reach a waiter that needs an item. Otherwise the model ends in a deadlock.
 void SyncCondition() {
@@ -256,6 +270,8 @@ std::vector<Model> SyncModels() {
         {"sync_event_reset", "an event that is reset before its data is read", SyncEventReset},
         {"sync_event_auto", "an event that releases one waiter", SyncEventAuto},
         {"sync_event_any", "waits for the first of two events", SyncEventAny},
+        {"sync_event_any_manual", "a Manual event is set while a wait for several begins",
+         SyncEventAnyManual},
         {"sync_condition", "items in a queue with a condition variable", SyncCondition},
         {"sync_condition_dies", "a task destroys a condition variable after notify_all",
          SyncConditionLifetime},
