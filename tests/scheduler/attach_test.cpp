@@ -91,30 +91,6 @@ TEST_CASE("attach: a thread stays on its own stack and fiber across waits and yi
     }
 }
 
-TEST_CASE("attach: a thread runs tasks while it waits", "[attach]") {
-    for (uint32_t workers : {1u, 2u}) {
-        for (test::Life life : {test::Life::Run, test::Life::Start}) {
-            test::Runner runner(test::Options(workers));
-            std::atomic<uint32_t> inside{0};
-            uint32_t met = 0;
-            // There is one task more than there are workers. The tasks can meet only if the
-            // attached thread runs one of them.
-            test::Batch batch(workers + 1, [&](TaskScheduler &, uint32_t) {
-                inside.fetch_add(1);
-                test::SpinUntil([&] { return inside.load() > workers; });
-            });
-            CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
-                      scheduler.AttachThread();
-                      scheduler.AddTasksAndWait(workers + 1, batch.Tasks());
-                      met = inside.load();
-                      scheduler.DetachThread();
-                  }) == Status::Ok);
-            CHECK(met == workers + 1);
-            CHECK(test::Faults(runner.log) == "");
-        }
-    }
-}
-
 TEST_CASE("attach: at most maxAttached threads, each with its own index", "[attach]") {
     SchedulerOptions options = test::Options(2, 18);
     options.maxAttached = 3;

@@ -86,36 +86,6 @@ void ThrowIfPossible() { throw std::runtime_error("gone"); }
 
 }  // namespace
 
-TEST_CASE("children: a counter reaches zero after all descendants of its tasks have finished",
-          "[children][grid]") {
-    for (const test::GridPoint &point : test::Grid()) {
-        for (const Tree::Before before : {Tree::Before::Nothing, Tree::Before::Anything}) {
-            // Each node waits on a fiber of its own.
-            if (before == Tree::Before::Anything && point.fibers < 128) continue;
-            INFO(test::Describe(point));
-            Tree tree(500, before);
-            test::Runner runner(point);
-            CHECK(runner.Run([&](TaskScheduler &scheduler) {
-                for (int round = 0; round < 3; ++round) {
-                    tree.Clear();
-                    Counter counter;
-                    const Task root = tree.Root();
-                    if (round == 0) {
-                        scheduler.AddTask(root, &counter);
-                        scheduler.WaitForCounter(&counter);
-                    } else {
-                        auto leaf = [](TaskScheduler *) {};
-                        const Task tasks[2] = {root, MakeTask(leaf)};
-                        scheduler.AddTasksAndWait(round, tasks);
-                    }
-                    CHECK(tree.VisitedOnce() == tree.Size());
-                }
-            }) == Status::Ok);
-            CHECK(runner.log.Text() == "");
-        }
-    }
-}
-
 TEST_CASE("children: the end of the run waits for children of uncounted tasks", "[children]") {
     Tree tree(2000, Tree::Before::Anything);
     test::Runner runner(test::Options(2));

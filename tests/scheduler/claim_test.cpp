@@ -6,7 +6,6 @@
 #include <atomic>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -35,103 +34,6 @@ TEST_CASE(
         }) == Status::Ok);
         REQUIRE(met.load());
     }
-}
-
-TEST_CASE("claim: a task may wait for a later task of its own slice", "[claim][grid]") {
-    for (const test::GridPoint &point : test::GridOfLargePools()) {
-        INFO(test::Describe(point));
-        constexpr uint32_t kCount = 120;
-        std::vector<Counter> events(kCount);
-        std::atomic<uint32_t> ran{0};
-        test::Batch batch(kCount, [&](TaskScheduler &scheduler, uint32_t i) {
-            // The first tasks are short, so later claims take several tasks.
-            if (i % 8 == 5) scheduler.WaitForCounter(&events[i]);
-            if (i % 8 == 6) scheduler.DecrementCounter(&events[i - 1]);
-            ran.fetch_add(1);
-        });
-        test::Runner runner(point);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            for (uint32_t i = 5; i < kCount; i += 8) scheduler.IncrementCounter(&events[i]);
-            Counter counter;
-            scheduler.AddTasks(kCount, batch.Tasks(), &counter);
-            scheduler.WaitForCounter(&counter);
-        }) == Status::Ok);
-        CHECK(ran.load() == kCount);
-        CHECK(runner.log.Text() == "");
-    }
-}
-
-TEST_CASE("claim: claimed tasks can be stolen once a task of the claim waits", "[claim]") {
-    // Task 180 waits for a counter. Then `blocker` blocks the worker until all other tasks have
-    // run. So the other worker must be able to steal what this worker had claimed.
-    for (int round = 0; round < 20; ++round) {
-        test::Runner runner(test::Options(2));
-        constexpr uint32_t kCount = 200;
-        std::atomic<uint32_t> ran{0};
-        std::atomic<bool> met{true};
-        Counter event(1);
-        test::Batch batch(kCount, [&](TaskScheduler &scheduler, uint32_t i) {
-            if (i == 180) scheduler.WaitForCounter(&event);
-            ran.fetch_add(1);
-        });
-        test::Batch blocker(1, [&](TaskScheduler &scheduler, uint32_t) {
-            met.store(test::SpinUntil([&] { return ran.load() == kCount - 1; }));
-            scheduler.DecrementCounter(&event);
-        });
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            Counter counter;
-            scheduler.AddTasks(kCount, batch.Tasks(), &counter);
-            scheduler.AddTask(blocker[0], &counter, test::kHigh);
-            scheduler.WaitForCounter(&counter);
-        }) == Status::Ok);
-        REQUIRE(met.load());
-        REQUIRE(ran.load() == kCount);
-    }
-}
-
-TEST_CASE("claim: claimed tasks are not lost when a task of the claim waits and runs others inline",
-          "[claim]") {
-    for (uint32_t workers : {1u, 2u}) {
-        constexpr uint32_t kCount = 400;
-        std::vector<std::atomic<uint32_t>> runs(kCount);
-        constexpr uint32_t kLeaves = 18;  // a single entry in a deque, claimed as a whole
-        std::atomic<uint32_t> leaves{0}, wrong{0};
-        test::Batch leaf(kLeaves, [&](TaskScheduler &, uint32_t) { leaves.fetch_add(1); });
-        test::Batch batch(kCount, [&](TaskScheduler &scheduler, uint32_t i) {
-            runs[i].fetch_add(1);
-            if (i % 8 != 5) return;  // short, so later claims take several tasks
-            Counter counter;
-            scheduler.AddTasks(kLeaves, leaf.Tasks(), &counter);
-            scheduler.WaitForCounter(&counter);
-        });
-        test::Runner runner(test::Options(workers));
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            Counter counter;
-            scheduler.AddTasks(kCount, batch.Tasks(), &counter);
-            scheduler.WaitForCounter(&counter);
-            for (const auto &run : runs) wrong.fetch_add(run.load() != 1);
-        }) == Status::Ok);
-        CHECK(wrong.load() == 0);
-        CHECK(leaves.load() == kCount / 8 * kLeaves);
-    }
-}
-
-TEST_CASE("claim: a counter is not touched after the last decrement of a claim", "[claim]") {
-    // The waiter frees the counter while the worker that finished the last task may still hold the
-    // rest of its claim.
-    test::Runner runner(test::Options(3));
-    std::atomic<uint32_t> ran{0};
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        test::Batch batch(64, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
-        for (int round = 0; round < 300; ++round) {
-            auto counter = std::make_unique<Counter>();
-            scheduler.AddTasks(64, batch.Tasks(), counter.get());
-            scheduler.WaitForCounter(counter.get(), 0,
-                                     round % 2 == 0 ? ResumeOn::AnyWorker : ResumeOn::SameWorker);
-            counter.reset();
-        }
-    }) == Status::Ok);
-    CHECK(ran.load() == 300 * 64);
 }
 
 #if !defined(WEFT_NO_EXCEPTIONS)  // built without exceptions, weft catches none
@@ -175,22 +77,6 @@ TEST_CASE("claim: the report of an exception has 200 bytes of what it says", "[c
     const std::string text = runner.log.Text();
     CHECK(test::Names(text, " " + std::string(200, 'x') + "; the task counts as finished"));
     CHECK(test::Names(text, "an exception left the task: not a std::exception; the task"));
-}
-#endif
-
-#if !defined(WEFT_NO_EXCEPTIONS)  // built without exceptions, weft catches none
-TEST_CASE("claim: an exception that leaves the first task of AddTasksAndWait is reported",
-          "[claim]") {
-    test::Runner runner(test::Options(1));
-    bool wentOn = false;
-    test::Batch batch(1, [&](TaskScheduler &, uint32_t) { throw 1; });
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        scheduler.AddTasksAndWait(1, batch.Tasks(), {Priority::Normal, kAnyWorker, "fused"});
-        wentOn = true;
-    }) == Status::Ok);
-    CHECK(wentOn);
-    CHECK(runner.log.CountOf(ReportCode::TaskThrew) == 1);
-    CHECK(runner.log.First(ReportCode::TaskThrew).task == "fused");
 }
 #endif
 

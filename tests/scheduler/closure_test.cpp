@@ -175,40 +175,6 @@ TEST_CASE("closures: all kinds of callables", "[closure]") {
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("closures: one that waits is destroyed after the wait, before its counter is lowered",
-          "[closure]") {
-    for (uint32_t workers : {1u, 2u, 3u}) {
-        INFO(workers << " workers");
-        Ledger ledger;
-        std::atomic<uint32_t> wrong{0};
-        test::Runner runner(test::Options(workers));
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            for (int round = 0; round < 50; ++round) {
-                Counter gate(1), all;
-                for (int i = 0; i < 60; ++i) {
-                    const bool submitted = AddTask(
-                        scheduler,
-                        [&, counted = Counted(ledger)](TaskScheduler *running) mutable {
-                            running->WaitForCounter(&gate);
-                            running->Yield();
-                            counted();
-                        },
-                        &all);
-                    if (!submitted) wrong.fetch_add(1);
-                }
-                scheduler.Yield();
-                scheduler.DecrementCounter(&gate);
-                scheduler.WaitForCounter(&all);
-                // They are destroyed before the counter falls.
-                if (ledger.Alive() != 0) wrong.fetch_add(1);
-            }
-        }) == Status::Ok);
-        CHECK(wrong.load() == 0);
-        CheckAll(ledger, 3000);
-        CHECK(runner.log.Text() == "");
-    }
-}
-
 TEST_CASE("closures: the destructor of a closure may wait", "[closure]") {
     struct Waits {
         Waits(Ledger &toLedger, Counter &toGate) : counted(toLedger), gate(&toGate) {}

@@ -194,37 +194,6 @@ TEST_CASE("coroutines wait for a counter until a deadline", "[coroutine][grid]")
     }
 }
 
-namespace {
-
-Coroutine<> RaceWithDeadline(Counter &counter, std::atomic<uint32_t> &reached,
-                             std::atomic<uint32_t> &wrong, uint32_t index) {
-    const Clock::time_point end = Now() + microseconds(index % 50);
-    const bool isReached = co_await UntilDeadline{counter, end};
-    reached.fetch_add(isReached);
-    if (isReached ? !counter.IsZero() : Now() < end) wrong.fetch_add(1);
-}
-
-}  // namespace
-
-TEST_CASE("coroutines: a counter and its deadline at about the same time", "[coroutine]") {
-    test::Runner runner(test::Options(2));
-    std::atomic<uint32_t> reached{0}, wrong{0};
-    auto gates = std::make_unique<Counter[]>(2000);
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        Counter ended;
-        for (uint32_t i = 0; i < 2000; ++i) {
-            scheduler.IncrementCounter(&gates[i]);
-            StartCoroutine(scheduler, RaceWithDeadline(gates[i], reached, wrong, i), &ended);
-            if (i % 3 == 0) scheduler.Yield();
-            scheduler.DecrementCounter(&gates[i]);
-        }
-        scheduler.WaitForCounter(&ended);  // each has gone on exactly once
-    }) == Status::Ok);
-    CHECK(wrong.load() == 0);
-    CHECK(reached.load() <= 2000);
-    CHECK(runner.log.Text() == "");
-}
-
 TEST_CASE("coroutines: without a wait record, a wait with a deadline goes on at once",
           "[coroutine][report][one_worker]") {
     test::Runner runner(test::Options(1));

@@ -6,7 +6,6 @@
 #include "weft/deferred.h"
 
 #include <atomic>
-#include <chrono>
 #include <cstring>
 #include <memory>
 #include <thread>
@@ -171,41 +170,6 @@ TEST_CASE("AddTasksAfter: by an external thread, pinned, in the order of the bat
     CHECK(order == expected);
     CHECK(elsewhere.load() == 0);
     CHECK(test::Faults(runner.log) == "");
-}
-
-TEST_CASE("AddTasksAfter: the run does not end before the batch", "[deferred]") {
-    for (uint32_t workers : {1u, 2u}) {
-        std::atomic<uint32_t> ran{0};
-        Counter counters[2] = {Counter(1), Counter(1)};
-        test::Batch batch(64, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
-        test::Batch lower(
-            2, [&](TaskScheduler &running, uint32_t i) { running.DecrementCounter(&counters[i]); });
-        test::Runner runner(test::Options(workers));
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            const CounterTarget after[] = {{&counters[1]}, {&counters[0]}};
-            AddTasksAfter(scheduler, 2, after, 64, batch.Tasks());
-            for (uint32_t i = 0; i < 2; ++i)
-                AddTaskAt(scheduler, Now() + std::chrono::microseconds(300 * i), lower[i]);
-        }) == Status::Ok);
-        CHECK(ran.load() == 64);
-        CHECK(runner.log.Text() == "");
-    }
-}
-
-TEST_CASE("AddTasksAfter: a trace has a submission for each task when the counters are reached",
-          "[deferred]") {
-    test::TraceLog trace;
-    SchedulerOptions options = test::Options(1);
-    trace.AttachTo(options);
-    test::Runner runner(options);
-    test::Batch batch(64, [](TaskScheduler &, uint32_t) {});
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        Counter counter(1), done;
-        AddTasksAfter(scheduler, &counter, 0, 64, batch.Tasks(), &done, test::Named("late"));
-        scheduler.DecrementCounter(&counter);
-        scheduler.WaitForCounter(&done);
-    }) == Status::Ok);
-    CHECK(test::Inconsistencies(trace.Events()) == "");
 }
 
 TEST_CASE("AddTasksAfter: without memory for a wait record the submitter waits", "[deferred]") {

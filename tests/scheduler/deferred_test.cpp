@@ -15,7 +15,6 @@
 
 using namespace weft;
 using std::chrono::microseconds;
-using std::chrono::milliseconds;
 
 TEST_CASE("AddTaskAfter: a task runs after a counter, and sees what the counted tasks wrote",
           "[deferred][grid]") {
@@ -89,48 +88,6 @@ TEST_CASE("AddTaskAfter: a chain of tasks holds no fibers", "[deferred]") {
         }) == Status::Ok);
         CHECK(next.load() == kLength);
         CHECK(wrong.load() == 0);
-        CHECK(runner.log.Text() == "");
-    }
-}
-
-TEST_CASE("deferred tasks: the run does not end before them", "[deferred]") {
-    for (uint32_t workers : {1u, 2u}) {
-        std::atomic<uint32_t> ran{0};
-        Counter counter(1);
-        test::Batch batch(2, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
-        test::Batch lower(
-            1, [&](TaskScheduler &running, uint32_t) { running.DecrementCounter(&counter); });
-        test::Runner runner(test::Options(workers));
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            AddTaskAfter(scheduler, &counter, 0, batch[0]);
-            AddTaskAt(scheduler, Now() + microseconds(300), batch[1]);
-            AddTaskAt(scheduler, Now() + milliseconds(1), lower[0]);
-        }) == Status::Ok);
-        CHECK(ran.load() == 2);
-        CHECK(runner.log.Text() == "");
-    }
-}
-
-TEST_CASE("AddTaskAt: tasks begin in the order of their times, never early", "[deferred][grid]") {
-    for (const test::GridPoint &point : test::Grid()) {
-        INFO(test::Describe(point));
-        std::atomic<uint32_t> early{0}, ran{0};
-        Clock::time_point due[8];
-        test::Batch batch(8, [&](TaskScheduler &, uint32_t i) {
-            if (Now() < due[i]) early.fetch_add(1);
-            ran.fetch_add(1);
-        });
-        test::Runner runner(point);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            Counter counter;
-            for (uint32_t i = 0; i < 8; ++i) {
-                due[i] = Now() + microseconds(i * 70 % 300) - microseconds(50);
-                AddTaskAt(scheduler, due[i], batch[i], &counter, {static_cast<Priority>(i % 3)});
-            }
-            scheduler.WaitForCounter(&counter);
-        }) == Status::Ok);
-        CHECK(ran.load() == 8);
-        CHECK(early.load() == 0);
         CHECK(runner.log.Text() == "");
     }
 }
@@ -278,24 +235,6 @@ TEST_CASE("report OutOfMemory: without memory for a wait record a hook submits n
     CHECK(runner.log.Count() == kTasks - accepted);
     CHECK(test::Names(runner.log.First(ReportCode::OutOfMemory).what, "a hook cannot wait"));
     CHECK(test::Inconsistencies(trace.Events()) == "");
-}
-
-TEST_CASE("report Stalled: deferred tasks after a counter that is never lowered", "[deferred]") {
-    test::Runner runner(test::Options(1));
-    TaskScheduler &scheduler = runner.scheduler;
-    REQUIRE(scheduler.Start() == Status::Ok);
-    Counter counter(1), done;
-    std::atomic<uint32_t> ran{0};
-    test::Batch leaf(1, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
-    AddTaskAfter(scheduler, &counter, 0, leaf[0], &done);
-    // Only a worker that goes to sleep reports a stall. The worker may sleep already, so it gets a
-    // task.
-    scheduler.AddTask(leaf[0]);
-    while (runner.log.Text() == "") std::this_thread::yield();
-    CHECK(runner.log.Text().find("1 submitted to come after a counter") != std::string::npos);
-    scheduler.DecrementCounter(&counter);
-    scheduler.Stop();
-    CHECK(ran.load() == 2);
 }
 
 TEST_CASE("deferred tasks: wrong calls are reported", "[deferred]") {

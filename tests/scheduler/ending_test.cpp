@@ -73,22 +73,6 @@ void IsAbout(const std::string &text, const char *what) {
 
 }  // namespace
 
-TEST_CASE("report EndDelayed: names a task that waits for a time, and how long it waits",
-          "[ending][stop]") {
-    Grace run;
-    test::Marks marks(1);
-    DeferredHandle handle;
-    IsAbout(LateEnd(
-                run,
-                [&](TaskScheduler &scheduler) {
-                    AddTaskAt(scheduler, Now() + 1h, marks[0], nullptr, test::Named("purge"),
-                              &handle);
-                },
-                [&](TaskScheduler &scheduler) { Withdraw(scheduler, handle); }),
-            "timed task 'purge' (in 35");
-    CHECK(marks.Wrong(0) == 0);
-}
-
 TEST_CASE("report EndDelayed: names a task that sleeps", "[ending][stop]") {
     // The task may be about to wake up when the report is made. Then it is one of the other tasks.
     bool isNamed = false;
@@ -99,38 +83,6 @@ TEST_CASE("report EndDelayed: names a task that sleeps", "[ending][stop]") {
         isNamed = test::Names(text, "it waits for task 'ender' (sleeps for ");
     }
     CHECK(isNamed);
-}
-
-TEST_CASE("report EndDelayed: names a periodic task", "[ending][stop]") {
-    Grace run;
-    std::unique_ptr<PeriodicTask> saves;
-    IsAbout(LateEnd(
-                run,
-                [&](TaskScheduler &scheduler) {
-                    saves = std::make_unique<PeriodicTask>(
-                        scheduler, 1h, Task{[](TaskScheduler *, void *) {}, nullptr},
-                        test::Named("autosave"));
-                    saves->Start(Now() + 1h);
-                },
-                [&](TaskScheduler &) { saves->Cancel(); }),
-            "periodic task 'autosave' (in 35");
-}
-
-TEST_CASE("report EndDelayed: names tasks that wait for counters", "[ending][stop]") {
-    Grace run;
-    test::Marks marks(3);
-    Counter never(2);
-    const std::string text = LateEnd(
-        run,
-        [&](TaskScheduler &scheduler) {
-            AddTaskAfter(scheduler, &never, 0, marks[0], nullptr, test::Named("follow"));
-            AddTasksAfter(scheduler, &never, 1, 2, marks.Tasks() + 1, nullptr,
-                          test::Named("links"));
-        },
-        [&](TaskScheduler &scheduler) { scheduler.DecrementCounter(&never, 2); });
-    IsAbout(text, "deferred task 'follow' (after a counter)");
-    IsAbout(text, "2 times deferred task 'links' (after a counter)");
-    CHECK(marks.Wrong() == 0);  // each was submitted once the counter was reached
 }
 
 TEST_CASE("report EndDelayed: names a task that waits for a counter, or in a blocking call",

@@ -142,47 +142,6 @@ TEST_CASE("memory hooks: AttachThread without memory gives a status, and works a
     }
 }
 
-TEST_CASE("exhaustion: two fibers are enough for attached and external threads", "[exhaustion]") {
-    for (uint32_t workers : {0u, 1u, 3u}) {
-        for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Spin, IdlePolicy::Sleep}) {
-            INFO(workers << " workers, policy " << static_cast<int>(idle));
-            test::Runner runner(test::Options(workers, 2, idle));
-            std::atomic<uint32_t> ran{0}, wrong{0}, attached{0};
-            test::Batch leaf(1, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
-            test::Batch batch(6, [&](TaskScheduler &scheduler, uint32_t i) {
-                if (i <= 1) scheduler.AddTask(leaf[0]);
-                if (i == 2) scheduler.Yield();
-                ran.fetch_add(1);
-            });
-            const uint32_t guests = workers == 0 ? 1 : 2;
-            constexpr uint32_t kRounds = 40;
-            REQUIRE(runner.scheduler.Start() == Status::Ok);
-            test::Threads threads(guests + 2, [&](uint32_t self) {
-                const bool attaches = self < guests;
-                if (attaches && runner.scheduler.AttachThread() != Status::Ok) wrong.fetch_add(1);
-                attached.fetch_add(attaches);
-                test::SpinUntil([&] { return attached.load() == guests; });
-                for (uint32_t round = 0; round < kRounds; ++round) {
-                    runner.scheduler.AddTasksAndWait(6, batch.Tasks());
-                    Counter counter;
-                    runner.scheduler.AddTasks(6, batch.Tasks(), &counter);
-                    runner.scheduler.AddTask(leaf[0], &counter);
-                    runner.scheduler.WaitForCounter(&counter);
-                }
-                if (!attaches) return;
-                // Without workers, only this thread runs the tasks of the other threads.
-                while (workers == 0 && ran.load() < 3 * kRounds * 17) runner.scheduler.Yield();
-                runner.scheduler.DetachThread();
-            });
-            threads.Join();
-            runner.scheduler.Stop();
-            CHECK(ran.load() == (guests + 2) * kRounds * 17);
-            CHECK(wrong.load() == 0);
-            CHECK(test::Faults(runner.log) == "");
-        }
-    }
-}
-
 namespace {
 
 // Keeps a worker busy until it is released.

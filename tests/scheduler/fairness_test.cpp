@@ -201,26 +201,6 @@ SchedulerOptions WithShortGrace(test::ReportLog &log) {
 
 }  // namespace
 
-TEST_CASE("fair: Stop returns although external threads keep submitting and waiting",
-          "[fair][stop]") {
-    test::ReportLog log;
-    TaskScheduler scheduler(WithShortGrace(log));
-    REQUIRE(scheduler.Start() == Status::Ok);
-    std::atomic<uint32_t> turns{0};
-    std::atomic<bool> over{false};
-    test::Batch leaf(1, [&](TaskScheduler &, uint32_t) { turns.fetch_add(1); });
-    const auto loop = [&] {
-        while (!over.load()) scheduler.AddTasksAndWait(1, leaf.Tasks());
-    };
-    std::thread first(loop), second(loop);
-    CHECK(test::SpinUntil([&] { return turns.load() > 10; }));
-    scheduler.Stop();
-    over.store(true);
-    first.join();
-    second.join();
-    CHECK(log.CountOf(ReportCode::RunEnding) <= 1);
-}
-
 TEST_CASE("fair: after the grace time external threads are refused, but tasks are served",
           "[fair][stop]") {
     constexpr uint32_t kLinks = 1000;

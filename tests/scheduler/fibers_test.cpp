@@ -1,10 +1,7 @@
 // The free fibers, with the slots of three workers.
 #include "scheduler/state/fibers.h"
 
-#include <atomic>
 #include <set>
-#include <thread>
-#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -70,31 +67,4 @@ TEST_CASE("free fibers: TakeAt takes a fiber of the set", "[free_fibers]") {
     of.free.Free(0, of.slots[0]);
     CHECK(!of.free.TakeAt(0));  // it is in a slot
     CHECK(of.Take(0) == 0);
-}
-
-TEST_CASE("free fibers: none has two users", "[free_fibers]") {
-    constexpr uint32_t kFibers = 2;
-    Fixture of(kFibers);
-    uint32_t stack[kFibers] = {};  // plain: a race if a fiber has two users
-    std::atomic<uint32_t> uses{0};
-    std::vector<std::thread> threads;
-    for (uint32_t worker = 0; worker < kWorkers; ++worker) {
-        threads.emplace_back([&, worker] {
-            for (int round = 0; round < 5000;) {
-                const uint32_t fiber = of.Take(worker);
-                if (fiber == kNone) {
-                    std::this_thread::yield();
-                    continue;
-                }
-                ++stack[fiber];
-                of.free.Free(fiber, of.slots[worker]);
-                uses.fetch_add(1);
-                ++round;
-            }
-        });
-    }
-    for (std::thread &thread : threads) thread.join();
-    CHECK(stack[0] + stack[1] == uses.load());
-    CHECK((of.Take(0) != kNone && of.Take(0) != kNone));
-    CHECK(of.Take(0) == kNone);
 }

@@ -1,7 +1,6 @@
 #include "weft/task_scheduler.h"
 
 #include "support/scheduler_run.h"
-#include "support/spin.h"
 #include "sync/mix.h"
 
 #include <atomic>
@@ -49,60 +48,6 @@ TEST_CASE("priorities: High tasks run first, Low tasks last", "[find_work][one_w
     scheduler.Yield();  // a wait would run the newest task inline first
     scheduler.WaitForCounter(&counter);
     CHECK(order == "HNL");
-}
-
-TEST_CASE("fault: starvation of Low. Low tasks run while High and Normal ones keep coming",
-          "[find_work][grid]") {
-    for (const test::GridPoint &point : test::GridOfLargePools()) {
-        INFO(test::Describe(point));
-        Endless high{test::kHigh}, normal{TaskOptions{}};
-        std::atomic<uint32_t> lowRan{0};
-        test::Batch low(5, [&](TaskScheduler &, uint32_t) {
-            if (lowRan.fetch_add(1) != 4) return;
-            high.stop.store(true);
-            normal.stop.store(true);
-        });
-        test::Runner runner(point);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            // One pair for each worker, so that all workers are busy.
-            for (uint32_t i = 0; i < point.workers; ++i) {
-                scheduler.AddTask({Endless::Run, &high}, nullptr, test::kHigh);
-                scheduler.AddTask({Endless::Run, &normal});
-            }
-            scheduler.AddTasks(5, low.Tasks(), nullptr, test::kLow);
-        }) == Status::Ok);
-        CHECK(lowRan.load() == 5);
-        CHECK(!high.gaveUp.load());
-        CHECK(!normal.gaveUp.load());
-    }
-}
-
-// Each task of the chain submits the next one. So the worker always has a task of its own.
-TEST_CASE("priorities: a High task runs before the Normal ones of another worker", "[find_work]") {
-    struct Chain {
-        std::atomic<bool> isVisible{false}, over{false};
-        std::atomic<uint32_t> begun{0}, late{0};
-        static void Run(TaskScheduler *scheduler, void *arg) {
-            Chain &self = *static_cast<Chain *>(arg);
-            self.begun.fetch_add(1);
-            if (self.over.load()) return;
-            if (self.isVisible.load()) self.late.fetch_add(1);
-            scheduler->AddTask({Run, arg});
-        }
-    } chain;
-    bool met = false;
-    test::Batch high(1, [&](TaskScheduler &, uint32_t) { chain.over.store(true); });
-    test::Runner runner(test::Options(2));
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        scheduler.AddTask({Chain::Run, &chain});
-        met = test::SpinUntil([&] { return chain.begun.load() != 0; });
-        scheduler.AddTask(high[0], nullptr, test::kHigh);
-        chain.isVisible.store(true);
-        met = met && test::SpinUntil([&] { return chain.over.load(); });
-        chain.over.store(true);
-    }) == Status::Ok);
-    CHECK(met);
-    CHECK(chain.late.load() <= 2);
 }
 
 TEST_CASE("priorities: Normal tasks run while High ones keep coming", "[find_work]") {

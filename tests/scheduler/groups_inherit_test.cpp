@@ -171,29 +171,6 @@ TEST_CASE("groups: fibers that a pinned task wakes in a namedOnly group continue
     CHECK(test::Faults(runner.log) == "");
 }
 
-TEST_CASE("groups: workers of namedOnly groups run nothing if no task names a group", "[groups]") {
-    const test::GroupLayout layout({Group(1), Group(3, true)});
-    for (int round = 0; round < 50; ++round) {
-        test::Runner runner(layout.Options());
-        std::atomic<uint32_t> wrong{0};
-        test::Batch leaves(10, [&](TaskScheduler &scheduler, uint32_t) {
-            wrong.fetch_add(scheduler.CurrentWorker() != 0);
-            scheduler.Yield();
-            wrong.fetch_add(scheduler.CurrentWorker() != 0);
-        });
-        CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
-                  for (int i = 0; i < 5; ++i) {
-                      Counter counter;
-                      for (uint32_t task = 0; task < 10; ++task)
-                          scheduler.AddTask(leaves[task], &counter);
-                      scheduler.WaitForCounter(&counter);
-                  }
-              }) == Status::Ok);
-        CHECK(wrong.load() == 0);
-        CHECK(test::Faults(runner.log) == "");
-    }
-}
-
 // The main task waits for both tasks of a counter, and runs the one that names group 0 itself. It
 // must not lend its priority to the other one, which is Low and names no group. With the lent
 // priority, that task could continue in any group.

@@ -13,7 +13,6 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
-#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -170,19 +169,6 @@ uint32_t KindsOf(const GroupLayout &layout, bool withNone) {
 
 }  // namespace
 
-TEST_CASE("groups: tasks of all kinds run only in the group that they name", "[groups]") {
-    ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
-        test::Runner runner(options);
-        GroupWitness witness(layout);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            SubmitAllKinds(scheduler, witness, 12);
-        }) == Status::Ok);
-        CHECK(witness.wrong.load() == 0);
-        CHECK(witness.ran.load() == 12 * KindsOf(layout, false));
-        CHECK(test::Faults(runner.log) == "");
-    });
-}
-
 TEST_CASE("groups: batches of a thousand run only in the group that they name", "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         test::Runner runner(options);
@@ -198,29 +184,6 @@ TEST_CASE("groups: batches of a thousand run only in the group that they name", 
         }) == Status::Ok);
         CHECK(witness.wrong.load() == 0);
         CHECK(witness.ran.load() == 1000 * kinds);
-        CHECK(test::Faults(runner.log) == "");
-    });
-}
-
-// Some submitters run in a group that may not run the tasks.
-TEST_CASE("groups: tasks of all kinds run in their group, submitted by tasks of each group",
-          "[groups]") {
-    ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
-        test::Runner runner(options);
-        GroupWitness witness(layout);
-        test::Batch submitters(layout.GroupCount(), [&](TaskScheduler &scheduler, uint32_t group) {
-            SubmitAllKinds(scheduler, witness, 4);
-            witness.See(scheduler, group);
-        });
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            for (uint32_t group = 0; group < layout.GroupCount(); ++group) {
-                Counter counter;
-                scheduler.AddTask(submitters[group], &counter, InGroup(group));
-                scheduler.WaitForCounter(&counter);
-            }
-        }) == Status::Ok);
-        CHECK(witness.wrong.load() == 0);
-        CHECK(witness.ran.load() == 4 * layout.GroupCount() * KindsOf(layout, false));
         CHECK(test::Faults(runner.log) == "");
     });
 }
@@ -385,34 +348,6 @@ TEST_CASE("groups: all workers of each group are woken, with many workers or gro
         CHECK(witness.wrong.load() == 0);
         CHECK(test::Faults(runner.log) == "");
     }
-}
-
-// The submitter stays busy. So other workers must take the tasks from its queues.
-TEST_CASE("groups: tasks of other groups run while their submitter is busy", "[groups]") {
-    ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
-        test::Runner runner(options);
-        GroupWitness witness(layout);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            for (int round = 0; round < 3; ++round) {
-                ForEachKind(layout, false, [&](const TaskOptions &kind) {
-                    if (kind.group == layout.GroupOf(scheduler.CurrentWorker())) return;
-                    const uint32_t others = std::min(2u, layout.WorkersOf(kind.group));
-                    std::atomic<uint32_t> ran{0};
-                    test::Batch batch(others, [&](TaskScheduler &running, uint32_t) {
-                        witness.See(running, kind.group);
-                        ran.fetch_add(1);
-                    });
-                    Counter counter;
-                    for (uint32_t i = 0; i < others; ++i)
-                        scheduler.AddTask(batch[i], &counter, kind);
-                    witness.wrong.fetch_add(!test::SpinUntil([&] { return ran.load() == others; }));
-                    scheduler.WaitForCounter(&counter);
-                });
-            }
-        }) == Status::Ok);
-        CHECK(witness.wrong.load() == 0);
-        CHECK(test::Faults(runner.log) == "");
-    });
 }
 
 // Fibers become ready. A worker of their group, a worker of another group or an external thread
@@ -652,34 +587,6 @@ TEST_CASE("groups: submitted tasks inherit the group of their submitter, in seve
     });
 }
 
-// Afterwards the task's own group must be the same as before.
-TEST_CASE("groups: a task may name another group for its submissions", "[groups]") {
-    ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
-        test::Runner runner(options);
-        GroupWitness witness(layout);
-        const std::vector<uint8_t> groups = layout.Groups();
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            for (const uint8_t from : groups) {
-                test::Batch parent(1, [&](TaskScheduler &running, uint32_t) {
-                    for (const uint8_t to : groups) {
-                        Visitors named(witness, 8, to), inherited(witness, 8, from);
-                        for (const Way way : {Way::AddTasks, Way::AddTasksAndWait, Way::AddTask}) {
-                            SubmitBy(running, way, 8, named.Tasks(), InGroup(to));
-                            witness.See(running, from);
-                            SubmitBy(running, way, 8, inherited.Tasks(), InGroup(kAnyGroup));
-                            witness.See(running, from);
-                        }
-                    }
-                });
-                scheduler.AddTasksAndWait(1, parent.Tasks(), InGroup(from));
-            }
-        }) == Status::Ok);
-        CHECK(witness.wrong.load() == 0);
-        CHECK(witness.ran.load() == 48 * groups.size() * groups.size());
-        CHECK(test::Faults(runner.log) == "");
-    });
-}
-
 TEST_CASE("groups: tasks inherit the group of the main task", "[groups]") {
     for (const GroupLayout *layout : test::GroupLayouts()) {
         INFO(layout->Text());
@@ -779,61 +686,6 @@ TEST_CASE("groups: waits for tasks of other groups in every mode of Meanwhile", 
         CHECK(witness.wrong.load() == 0);
         const uint32_t groups = layout.GroupCount();
         CHECK(witness.ran.load() == 6 * (5 * groups * groups - groups));
-        CHECK(test::Faults(runner.log) == "");
-    });
-}
-
-// With OwnTasks a worker looks for all tasks of its counter. It must not run tasks of other groups
-// among them.
-TEST_CASE("groups: a wait with OwnTasks runs no tasks of other groups", "[groups]") {
-    ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
-        test::Runner runner(options);
-        GroupWitness witness(layout);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            for (const uint8_t group : layout.Groups()) {
-                for (int round = 0; round < 5; ++round) {
-                    Visitors visitors(witness, 40, group);
-                    Counter counter;
-                    scheduler.AddTasks(40, visitors.Tasks(), &counter,
-                                       InGroup(group, kPriorities[round % 3]));
-                    scheduler.WaitForCounter(&counter, Meanwhile::OwnTasks);
-                }
-            }
-        }) == Status::Ok);
-        CHECK(witness.wrong.load() == 0);
-        CHECK(witness.ran.load() == 200 * layout.GroupCount());
-        CHECK(test::Faults(runner.log) == "");
-    });
-}
-
-// All groups wait at once, each for tasks of the next group.
-TEST_CASE("groups: each group waits for tasks of the next one, with all priorities", "[groups]") {
-    ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
-        test::Runner runner(options);
-        GroupWitness witness(layout);
-        const uint32_t groups = layout.GroupCount();
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            for (uint32_t round = 0; round < 9; ++round) {
-                std::vector<std::unique_ptr<Visitors>> next;
-                for (uint32_t group = 0; group < groups; ++group)
-                    next.push_back(std::make_unique<Visitors>(witness, 6, group));
-                test::Batch waiters(groups, [&](TaskScheduler &running, uint32_t group) {
-                    const uint32_t to = (group + 1) % groups;
-                    const TaskOptions kind = InGroup(to, kPriorities[(round + group) % 3]);
-                    SubmitBy(running, round % 2 == 0 ? Way::AddTasks : Way::AddTasksAndWait, 6,
-                             next[to]->Tasks(), kind);
-                    witness.See(running, group);
-                });
-                Counter counter;
-                // All of these fit into the pool, with a fiber to spare.
-                for (uint32_t group = 0; group < groups; ++group)
-                    scheduler.AddTask(waiters[group], &counter,
-                                      InGroup(group, kPriorities[group % 3]));
-                scheduler.WaitForCounter(&counter);
-            }
-        }) == Status::Ok);
-        CHECK(witness.wrong.load() == 0);
-        CHECK(witness.ran.load() == 54 * groups);
         CHECK(test::Faults(runner.log) == "");
     });
 }

@@ -132,21 +132,6 @@ TEST_CASE("ExternalWork: while one exists, a run in which all tasks wait is not 
     }
 }
 
-TEST_CASE("idle: no report of waiters while a task still runs", "[idle]") {
-    const SchedulerOptions options = test::Options(2, 18, IdlePolicy::Sleep);
-    test::Runner runner(options);
-    Counter gate(1);
-    test::Batch worker(1, [&](TaskScheduler &scheduler, uint32_t) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(4 * options.stallMilliseconds));
-        scheduler.DecrementCounter(&gate);
-    });
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        scheduler.AddTask(worker[0]);
-        scheduler.WaitForCounter(&gate);
-    }) == Status::Ok);
-    CHECK(runner.log.Text() == "");
-}
-
 TEST_CASE("idle: no report of waiters that continue from time to time", "[idle]") {
     using Clock = std::chrono::steady_clock;
     constexpr uint32_t kTurns = 10;
@@ -175,28 +160,4 @@ TEST_CASE("idle: no report of waiters that continue from time to time", "[idle]"
     // If this process had no processor for so long, the stall was real.
     CHECK((runner.log.Text() == "" ||
            longest >= std::chrono::milliseconds(options.stallMilliseconds)));
-}
-
-TEST_CASE("fault: shutdown with pending tasks and waiters. Run drains them", "[idle][grid]") {
-    for (const test::GridPoint &point : test::Grid()) {
-        INFO(test::Describe(point));
-        std::atomic<uint32_t> ran{0}, resumed{0};
-        Counter gate(1);
-        test::Batch later(30, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
-        test::Batch waiter(1, [&](TaskScheduler &scheduler, uint32_t) {
-            scheduler.WaitForCounter(&gate);
-            resumed.fetch_add(1);
-            scheduler.AddTasks(30, later.Tasks());
-        });
-        test::Batch opener(
-            1, [&](TaskScheduler &scheduler, uint32_t) { scheduler.DecrementCounter(&gate); });
-        test::Runner runner(point);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            scheduler.AddTask(waiter[0]);
-            scheduler.AddTask(opener[0]);
-        }) == Status::Ok);
-        CHECK(resumed.load() == 1);
-        CHECK(ran.load() == 30);
-        CHECK(runner.log.Text() == "");
-    }
 }

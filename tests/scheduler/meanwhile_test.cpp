@@ -8,9 +8,7 @@
 
 #include <atomic>
 #include <chrono>
-#include <deque>
 #include <thread>
-#include <utility>
 
 #include <catch2/catch.hpp>
 
@@ -39,139 +37,7 @@ struct Seen {
 
 enum class By { Task, Outside };
 
-TaskOptions PinnedTo(uint32_t worker) { return {Priority::Normal, worker, "pinned"}; }
-
 }  // namespace
-
-TEST_CASE("Meanwhile::Nothing: the waiting thread runs no task, and continues after the wait",
-          "[meanwhile][grid]") {
-    for (const test::GridPoint &point : test::Grid()) {
-        if (point.workers < 2) continue;
-        INFO(test::Describe(point));
-        test::Runner runner(point);
-        uint32_t waits = 0;
-        std::atomic<uint32_t> pinnedRan{0};
-        runner.Run([&](TaskScheduler &scheduler) {
-            Counter pinnedDone;
-            for (uint32_t i = 0; i < 10; ++i) {
-                const std::thread::id thread = ThisThread();
-                const uint32_t worker = scheduler.CurrentWorker();
-                Seen seen(thread);
-                test::Batch pinned(1, [&](TaskScheduler &, uint32_t) { pinnedRan.fetch_add(1); });
-                test::Batch batch(20, [&](TaskScheduler &running, uint32_t j) {
-                    seen.Note();
-                    if (j % 4 == 0) running.Yield();
-                    seen.Note();
-                });
-                Counter counter;
-                const uint32_t before = pinnedRan.load();
-                scheduler.AddTasks(pinned.Count(), pinned.Tasks(), &pinnedDone, PinnedTo(worker));
-                scheduler.AddTasks(batch.Count(), batch.Tasks(), &counter);
-                scheduler.WaitForCounter(&counter, Meanwhile::Nothing);
-                waits += seen.ran.load() == 40 ? 1 : 0;
-                CHECK(seen.onWaiting.load() == 0);
-                CHECK(pinnedRan.load() == before);
-                CHECK(ThisThread() == thread);
-                scheduler.WaitForCounter(&pinnedDone);
-                CHECK(pinnedRan.load() == before + 1);
-            }
-        });
-        CHECK(waits == 10);
-        CHECK(runner.log.Count() == 0);
-    }
-}
-
-namespace {
-
-// A task that waits for two tasks of the same kind. Each thread records which task waits on it with
-// OwnTasks.
-struct Part {
-    std::atomic<uint32_t> &wrong, &ran;
-    Part *parent;
-    uint32_t height;
-    Meanwhile meanwhile;
-
-    static thread_local const Part *waits;
-    void Look() const {
-        const Part *each = this;
-        while (each != nullptr && each != waits) each = each->parent;
-        if (waits != nullptr && each == nullptr) wrong.fetch_add(1);
-    }
-    void Wait(TaskScheduler &scheduler, Counter &counter) {
-        if (meanwhile != Meanwhile::OwnTasks) return scheduler.WaitForCounter(&counter, meanwhile);
-        const Part *outer = std::exchange(waits, this);
-        scheduler.WaitForCounter(&counter, meanwhile);
-        waits = outer;
-    }
-    void Run(TaskScheduler &scheduler) {
-        Look();
-        Part children[2] = {{wrong, ran, this, height - 1, meanwhile},
-                            {wrong, ran, this, height - 1, meanwhile}};
-        if (height != 0) {
-            Counter counter;
-            for (Part &child : children) scheduler.AddTask({Main, &child}, &counter);
-            Wait(scheduler, counter);
-        }
-        Look();
-        ran.fetch_add(1);
-    }
-    static void Main(TaskScheduler *scheduler, void *arg) {
-        static_cast<Part *>(arg)->Run(*scheduler);
-    }
-};
-thread_local const Part *Part::waits = nullptr;
-
-}  // namespace
-
-TEST_CASE("Meanwhile::OwnTasks: all workers wait for tasks that wait themselves", "[meanwhile]") {
-    const uint32_t workers = GENERATE(1u, 2u, 3u, 8u);
-    INFO(workers);
-    test::Runner runner(test::GridPoint{workers, 160, IdlePolicy::Balanced});
-    std::atomic<uint32_t> wrong{0}, ran{0}, strangers{0};
-    runner.Run([&](TaskScheduler &scheduler) {
-        for (uint32_t i = 0; i < 20; ++i) {
-            std::deque<Part> roots;
-            Counter counter, others;
-            test::Batch batch(50, [&](TaskScheduler &, uint32_t) {
-                if (Part::waits != nullptr) wrong.fetch_add(1);
-                strangers.fetch_add(1);
-            });
-            for (uint32_t root = 0; root < workers; ++root) {
-                roots.push_back({wrong, ran, nullptr, 4, Meanwhile::OwnTasks});
-                scheduler.AddTask({Part::Main, &roots.back()}, &counter);
-            }
-            scheduler.AddTasks(batch.Count(), batch.Tasks(), &others);
-            scheduler.WaitForCounter(&counter);
-            scheduler.WaitForCounter(&others);
-        }
-    });
-    CHECK(ran.load() == 20 * workers * 31);
-    CHECK(strangers.load() == 20 * 50);
-    CHECK(wrong.load() == 0);
-    CHECK(runner.log.Count() == 0);
-}
-
-TEST_CASE("Meanwhile::OwnTasks: a wait with a deadline runs its own tasks",
-          "[meanwhile][time][one_worker]") {
-    test::Runner runner(test::GridPoint{1, 17, IdlePolicy::Balanced});
-    uint32_t ran = 0, stranger = 0;
-    runner.Run([&](TaskScheduler &scheduler) {
-        test::Batch other(1, [&](TaskScheduler &, uint32_t) { ++stranger; });
-        test::Batch batch(3, [&](TaskScheduler &running, uint32_t) {
-            running.Yield();
-            ++ran;
-        });
-        Counter counter, others;
-        scheduler.AddTasks(batch.Count(), batch.Tasks(), &counter);
-        scheduler.AddTasks(other.Count(), other.Tasks(), &others);
-        CHECK(WaitForCounterFor(scheduler, &counter, std::chrono::hours(1), Meanwhile::OwnTasks));
-        CHECK(ran == 3);
-        CHECK(stranger == 0);
-        scheduler.WaitForCounter(&others);
-    });
-    CHECK(stranger == 1);
-    CHECK(runner.log.Count() == 0);
-}
 
 TEST_CASE("Meanwhile::OwnTasks: runs what its tasks wait for, also if that was submitted before",
           "[meanwhile]") {
@@ -244,51 +110,6 @@ TEST_CASE("Meanwhile: waits of attached and external threads", "[meanwhile][atta
     }
     runner.scheduler.Stop();
     CHECK(runner.log.Count() == 0);
-}
-
-TEST_CASE("Meanwhile::Nothing: values above zero, and values that are already reached",
-          "[meanwhile]") {
-    test::Runner runner(test::Options(2));
-    runner.Run([&](TaskScheduler &scheduler) {
-        Counter done;
-        scheduler.WaitForCounter(&done, Meanwhile::Nothing);
-        Counter counter(3);
-        test::Batch lower(
-            2, [&](TaskScheduler &running, uint32_t) { running.DecrementCounter(&counter); });
-        scheduler.AddTasks(2, lower.Tasks(), &done);
-        scheduler.WaitForCounter(&counter, Meanwhile::Nothing, 1);
-        CHECK(counter.Value() == 1);
-        scheduler.WaitForCounter(&done, Meanwhile::AnyTask);
-        scheduler.DecrementCounter(&counter);
-    });
-    CHECK(runner.log.Count() == 0);
-}
-
-TEST_CASE("Meanwhile::Nothing: a deadline, while all other workers are busy", "[meanwhile][time]") {
-    for (const IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Spin, IdlePolicy::Sleep}) {
-        SchedulerOptions options = test::Options(2);
-        options.idle = idle;
-        test::Runner runner(options);
-        runner.Run([&](TaskScheduler &scheduler) {
-            std::atomic<bool> isBusy{false}, goesOn{false};
-            auto hold = [&](TaskScheduler *) {
-                isBusy.store(true);
-                while (!goesOn.load()) std::this_thread::yield();
-            };
-            Counter holding;
-            scheduler.AddTask(MakeTask(hold), &holding);
-            while (!isBusy.load()) std::this_thread::yield();
-            const Clock::time_point deadline = Now() + std::chrono::milliseconds(2);
-            CHECK(!WaitForCounterUntil(scheduler, &holding, deadline, Meanwhile::Nothing));
-            CHECK(Now() >= deadline);
-            CHECK(!WaitForCounterFor(scheduler, &holding, std::chrono::milliseconds(0),
-                                     Meanwhile::Nothing));
-            goesOn.store(true);
-            CHECK(
-                WaitForCounterFor(scheduler, &holding, std::chrono::hours(1), Meanwhile::Nothing));
-        });
-        CHECK(runner.log.Count() == 0);
-    }
 }
 
 TEST_CASE("Meanwhile: the only worker begins no task of lower priority", "[meanwhile]") {

@@ -318,26 +318,6 @@ TEST_CASE("report BadOption: a pin out of range names the task and the workers t
           "Run: TaskOptions::worker of task 'unnamed' is 1; the calling thread is 0");
 }
 
-TEST_CASE("pinned: all priorities, with and without a counter", "[pinned]") {
-    for (uint32_t workers : {1u, 2u, 8u}) {
-        test::Runner runner(test::Options(workers));
-        test::Marks marks(90);
-        REQUIRE(runner.scheduler.Start() == Status::Ok);
-        Counter counter;
-        for (uint32_t i = 0; i < 90; ++i) {
-            TaskOptions options = PinnedTo(i % workers);
-            options.priority = static_cast<Priority>(i % 3);
-            runner.scheduler.AddTask(marks[i], i % 2 == 0 ? &counter : nullptr, options);
-        }
-        runner.scheduler.WaitForCounter(&counter);
-        runner.scheduler.WaitIdle();
-        CHECK(marks.Wrong() == 0);
-        CHECK(counter.IsZero());
-        runner.scheduler.Stop();
-        CHECK(runner.log.Text() == "");
-    }
-}
-
 TEST_CASE("pinned: a pinned task runs before queued Normal tasks", "[pinned][one_worker]") {
     test::Runner runner(test::Options(1));
     constexpr uint32_t kCount = 30;

@@ -286,32 +286,6 @@ TEST_CASE("Stop waits until attached threads have detached", "[start]") {
     }
 }
 
-TEST_CASE("submissions that race with Stop are drained or refused", "[start]") {
-    for (uint32_t round = 0; round < 60; ++round) {
-        test::Runner runner(test::Options(
-            1 + round % 3, 9, round % 2 == 0 ? IdlePolicy::Sleep : IdlePolicy::Balanced));
-        std::atomic<uint32_t> ran{0}, calls{0};
-        test::Batch batch(1, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
-        REQUIRE(runner.scheduler.Start() == Status::Ok);
-        test::Threads threads(3, [&](uint32_t self) {
-            for (uint32_t i = 0; i < 50; ++i) {
-                calls.fetch_add(1);
-                if (self == 0)
-                    runner.scheduler.AddTask(batch[0]);
-                else
-                    runner.scheduler.AddTasksAndWait(1, batch.Tasks());
-            }
-        });
-        test::SpinUntil([&] { return calls.load() > round; });
-        runner.scheduler.Stop();
-        const uint32_t atStop = ran.load();
-        threads.Join();
-        REQUIRE(ran.load() == atStop);
-        REQUIRE(ran.load() + runner.log.CountOf(ReportCode::NotRunning) == 150);
-        REQUIRE(runner.log.Count() == runner.log.CountOf(ReportCode::NotRunning));
-    }
-}
-
 TEST_CASE("two started schedulers are independent", "[start]") {
     test::Runner first(test::Options(2)), second(test::Options(3));
     std::atomic<uint32_t> wrong{0};
@@ -370,24 +344,4 @@ TEST_CASE("workers = 0 is for Start only; maxAttached has a range", "[start]") {
         runner.scheduler.Stop();  // it was not started
         CHECK(runner.log.CountOf(ReportCode::NotRunning) == 1);
     }
-}
-
-TEST_CASE("fault: Start fails half-way. Each allocation in turn fails, and nothing leaks",
-          "[start]") {
-    int64_t failures = 0;
-    for (; failures < 1000; ++failures) {
-        test::Runner runner(test::Options(2, 6));
-        const int64_t before = test::OutstandingAllocations();
-        const test::FailingAllocation failing(failures, 1);
-        const Status status = runner.scheduler.Start();
-        if (status == Status::Ok) runner.scheduler.Stop();
-        REQUIRE(test::OutstandingAllocations() == before);
-        if (!failing.HasFailed()) break;
-        REQUIRE(status == Status::OutOfMemory);
-        REQUIRE(runner.log.Count() == 1);
-        REQUIRE(test::Names(runner.log.First(ReportCode::OutOfMemory).what,
-                            "the scheduler cannot start: "));
-    }
-    CHECK(failures > 10);
-    CHECK(failures < 1000);
 }

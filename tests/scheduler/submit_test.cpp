@@ -47,26 +47,6 @@ TEST_CASE("invariant 1: each submitted task runs exactly once", "[submit][grid]"
     }
 }
 
-TEST_CASE("each task submitted one by one runs exactly once, in every lane", "[submit][grid]") {
-    for (const test::GridPoint &point : test::Grid()) {
-        INFO(test::Describe(point));
-        Flags runs(600);
-        test::Batch batch(600, [&](TaskScheduler &, uint32_t i) { runs[i].fetch_add(1); });
-        test::Runner runner(point);
-        uint32_t left = 1;
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            Counter counter;
-            const TaskOptions lanes[3] = {test::kHigh, {}, test::kLow};
-            for (uint32_t i = 0; i < 600; ++i) scheduler.AddTask(batch[i], &counter, lanes[i % 3]);
-            scheduler.WaitForCounter(&counter);
-            left = counter.Value();
-        }) == Status::Ok);
-        CHECK(left == 0);
-        CHECK(AllAre(runs, 1));
-        CHECK(runner.log.Text() == "");
-    }
-}
-
 TEST_CASE("tasks that submit tasks: all run, and Run drains them", "[submit][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));

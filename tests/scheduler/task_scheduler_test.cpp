@@ -290,19 +290,6 @@ TEST_CASE("fault: counter used with two schedulers is reported by each call, and
     CHECK(test::Names(inner.log.First(ReportCode::WrongScheduler).hint, "counters of its own"));
 }
 
-TEST_CASE("Run while running is refused, from a task and from another thread", "[task_scheduler]") {
-    test::Runner runner(test::Options(2));
-    Status fromTask = Status::Ok, fromThread = Status::Ok;
-    bool ran = false;
-    CHECK(runner.Run([&](TaskScheduler &) {
-        fromTask = runner.Run([&](TaskScheduler &) { ran = true; });
-        std::thread([&] { fromThread = runner.Run([&](TaskScheduler &) { ran = true; }); }).join();
-    }) == Status::Ok);
-    CHECK(fromTask == Status::AlreadyRunning);
-    CHECK(fromThread == Status::AlreadyRunning);
-    CHECK(!ran);
-}
-
 TEST_CASE("fault: nested Run. A task runs another scheduler", "[task_scheduler][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));

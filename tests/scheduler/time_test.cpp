@@ -271,28 +271,6 @@ TEST_CASE("WaitForCounterFor: deadlines and decrements at the same time", "[time
     }
 }
 
-TEST_CASE("deadlines do not wait for a worker that is busy while another one sleeps", "[time]") {
-    test::Runner runner(test::Options(2));
-    std::atomic<bool> awake{false}, begun{false};
-    test::Batch busy(1, [&](TaskScheduler &, uint32_t) {
-        begun.store(true);
-        // This never ends if the other worker does not watch the clock.
-        while (!awake.load()) std::this_thread::yield();
-    });
-    test::Batch sleeper(1, [&](TaskScheduler &scheduler, uint32_t) {
-        SleepFor(scheduler, milliseconds(1));
-        awake.store(true);
-    });
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        Counter counter;
-        scheduler.AddTasks(1, sleeper.Tasks(), &counter);
-        scheduler.AddTasks(1, busy.Tasks(), &counter);
-        scheduler.WaitForCounter(&counter);
-    }) == Status::Ok);
-    CHECK(awake.load());
-    CHECK(runner.log.Text() == "");
-}
-
 // The thread is held inside the host's allocator. While the worker sleeps, there are not enough
 // blocks for so many tasks.
 TEST_CASE("deadlines do not wait for a thread that stays inside a call", "[time]") {
@@ -333,24 +311,6 @@ TEST_CASE("deadlines do not wait for a thread that stays inside a call", "[time]
     CHECK(stay.inTime.load());
     CHECK(ran.load() == rounds * 5000);
     CHECK(runner.log.Text() == "");
-}
-
-TEST_CASE("deadlines do not wait for a task that polls and yields", "[time][grid]") {
-    for (const test::GridPoint &point : test::Grid()) {
-        INFO(test::Describe(point));
-        std::atomic<bool> awake{false};
-        test::Batch sleeper(1, [&](TaskScheduler &scheduler, uint32_t) {
-            SleepFor(scheduler, microseconds(500));
-            awake.store(true);
-        });
-        test::Runner runner(point);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            scheduler.AddTasks(1, sleeper.Tasks());
-            while (!awake.load()) scheduler.Yield();
-        }) == Status::Ok);
-        CHECK(awake.load());
-        CHECK(runner.log.Text() == "");
-    }
 }
 
 TEST_CASE("time: an external thread waits with a deadline", "[time]") {
@@ -412,26 +372,6 @@ TEST_CASE("no workers: an attached thread handles deadlines", "[time][single][on
     SleepFor(scheduler, microseconds(100));
     scheduler.DetachThread();
     scheduler.Stop();
-    CHECK(runner.log.Text() == "");
-}
-
-TEST_CASE("waits with deadlines are not reported as stalled", "[time]") {
-    const SchedulerOptions options = test::Options(2);
-    const milliseconds longer(4 * options.stallMilliseconds);
-    test::Runner runner(options);
-    Counter never(1), later(1), done;
-    bool inTime = true;
-    // nobody but the sleeping task can continue this one
-    test::Batch waits(
-        1, [&](TaskScheduler &scheduler, uint32_t) { scheduler.WaitForCounter(&later); });
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        scheduler.AddTask(waits[0], &done);
-        SleepFor(scheduler, longer);
-        inTime = WaitForCounterFor(scheduler, &never, longer);
-        scheduler.DecrementCounter(&later);
-        scheduler.WaitForCounter(&done);
-    }) == Status::Ok);
-    CHECK_FALSE(inTime);
     CHECK(runner.log.Text() == "");
 }
 

@@ -65,42 +65,6 @@ TEST_CASE("WaitForAny gives its records back", "[wait_any]") {
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("WaitForAny: many waiters on the same counters, together with WaitForCounter",
-          "[wait_any][grid]") {
-    for (const test::GridPoint &point : test::GridOfLargePools()) {
-        INFO(test::Describe(point));
-        Counter counters[3] = {Counter(2), Counter(2), Counter(2)};
-        Counter *const all[3] = {&counters[0], &counters[1], &counters[2]};
-        std::atomic<uint32_t> waiting{0}, wrong{0}, ended{0};
-        test::Batch waiters(30, [&](TaskScheduler &scheduler, uint32_t i) {
-            waiting.fetch_add(1);
-            if (i % 3 == 0) {
-                scheduler.WaitForCounter(all[2], i % 2);
-            } else {
-                const uint32_t first = scheduler.WaitForAny(3, all);
-                if (first >= 3 || !all[first]->IsZero()) wrong.fetch_add(1);
-            }
-            ended.fetch_add(1);
-        });
-        test::Runner runner(point);
-        bool met = false;
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            Counter counter;
-            for (uint32_t i = 0; i < 30; ++i) scheduler.AddTask(waiters[i], &counter);
-            met = test::YieldUntil(scheduler, [&] { return waiting.load() == 30; });
-            test::Batch openers(6, [&](TaskScheduler &running, uint32_t i) {
-                running.DecrementCounter(all[i % 3]);
-            });
-            scheduler.AddTasks(6, openers.Tasks(), &counter);
-            scheduler.WaitForCounter(&counter);
-        }) == Status::Ok);
-        CHECK(met);
-        CHECK(ended.load() == 30);
-        CHECK(wrong.load() == 0);
-        CHECK(runner.log.Text() == "");
-    }
-}
-
 TEST_CASE("WaitForAny and WaitForAll by an external thread", "[wait_any]") {
     for (uint32_t workers : {1u, 3u}) {
         test::Runner runner(test::Options(workers));

@@ -221,42 +221,6 @@ TEST_CASE("wait: returns at once on the same fiber if the value is reached", "[w
     CHECK(sameFiber);
 }
 
-TEST_CASE("fault: two waiters with different targets. Each resumes when its target is reached",
-          "[wait][grid]") {
-    for (const test::GridPoint &point : test::GridOfLargePools()) {
-        INFO(test::Describe(point));
-        static constexpr uint32_t kTargets[6] = {7, 5, 5, 2, 0, 0};
-        Counter counter(10);
-        std::atomic<bool> resumed[6]{};
-        std::atomic<uint32_t> started{0}, early{0}, late{0};
-        std::atomic<uint32_t> lowest{10};
-        test::Batch waiters(6, [&](TaskScheduler &scheduler, uint32_t i) {
-            started.fetch_add(1);
-            scheduler.WaitForCounter(&counter, kTargets[i]);
-            if (lowest.load() > kTargets[i]) early.fetch_add(1);
-            resumed[i].store(true);
-        });
-        test::Runner runner(point);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            scheduler.AddTasks(6, waiters.Tasks());
-            late.fetch_add(!test::YieldUntil(scheduler, [&] { return started.load() == 6; }));
-            for (uint32_t value = 9; value != ~0u; --value) {
-                lowest.store(value);
-                scheduler.DecrementCounter(&counter);
-                // A waiter that was made ready too early would continue now.
-                for (int i = 0; i < 3; ++i) scheduler.Yield();
-                for (uint32_t i = 0; i < 6; ++i) {
-                    if (kTargets[i] < value) continue;
-                    late.fetch_add(!test::YieldUntil(scheduler, [&] { return resumed[i].load(); }));
-                }
-            }
-        }) == Status::Ok);
-        CHECK(early.load() == 0);
-        CHECK(late.load() == 0);
-        CHECK(runner.log.Text() == "");
-    }
-}
-
 TEST_CASE("wait: a value that is reached only for a moment is not missed", "[wait]") {
     // There is one worker. So a task that has started and does not run is waiting.
     test::Runner runner(test::Options(1));
@@ -545,21 +509,6 @@ TEST_CASE("ResumeOn::SameWorker holds even if an inline task waits itself", "[wa
     CHECK(moved.load() == 0);
 }
 
-TEST_CASE("Yield runs new tasks first", "[wait][grid]") {
-    for (const test::GridPoint &point : test::Grid()) {
-        INFO(test::Describe(point));
-        std::atomic<uint32_t> ran{0};
-        bool all = false;
-        test::Batch batch(50, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
-        test::Runner runner(point);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            scheduler.AddTasks(50, batch.Tasks());
-            all = test::YieldUntil(scheduler, [&] { return ran.load() == 50; });
-        }) == Status::Ok);
-        CHECK(all);
-    }
-}
-
 TEST_CASE("Yield: fibers that yield take turns", "[wait][one_worker]") {
     test::Runner runner(test::Options(1));
     std::string turns;
@@ -577,25 +526,5 @@ TEST_CASE("Yield: fibers that yield take turns", "[wait][one_worker]") {
     for (size_t i = 3; i + 6 <= turns.size(); i += 3) {
         CHECK(turns.substr(i, 3) == turns.substr(i + 3, 3));
         CHECK(turns[i] != turns[i + 1]);
-    }
-}
-
-TEST_CASE("Yield: many fibers yield at once on many workers", "[wait][grid]") {
-    for (const test::GridPoint &point : test::GridOfLargePools()) {
-        INFO(test::Describe(point));
-        std::atomic<uint32_t> turns{0};
-        test::Batch batch(60, [&](TaskScheduler &scheduler, uint32_t) {
-            const uint32_t fiber = scheduler.CurrentFiber();
-            for (int round = 0; round < 20; ++round) {
-                scheduler.Yield();
-                turns.fetch_add(scheduler.CurrentFiber() == fiber);
-            }
-        });
-        test::Runner runner(point);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            scheduler.AddTasksAndWait(60, batch.Tasks());
-        }) == Status::Ok);
-        CHECK(turns.load() == 60 * 20);
-        CHECK(runner.log.Text() == "");
     }
 }

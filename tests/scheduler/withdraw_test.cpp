@@ -3,7 +3,6 @@
 #include "weft/data/task_group.h"
 #include "weft/deferred.h"
 
-#include <atomic>
 #include <chrono>
 
 #include <catch2/catch.hpp>
@@ -140,40 +139,6 @@ TEST_CASE("Withdraw: a handle of an earlier run, or of another scheduler, has no
     CHECK(marks.Wrong() == 0);
 }
 
-TEST_CASE("Withdraw: while threads withdraw and the time comes, a task runs or is withdrawn",
-          "[deferred][withdraw][grid]") {
-    for (const test::GridPoint &point : test::GridOfLargePools()) {
-        INFO(test::Describe(point));
-        test::Runner runner(point);
-        constexpr uint32_t kTasks = 200;
-        std::atomic<uint32_t> ran{0}, withdrawn{0};
-        CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
-                  Counter gates[kTasks / 2], counter;
-                  DeferredHandle handles[kTasks];
-                  const test::Batch tasks(kTasks, [&](TaskScheduler &, uint32_t) { ++ran; });
-                  for (uint32_t i = 0; i < kTasks; i += 2) {
-                      scheduler.IncrementCounter(&gates[i / 2]);
-                      AddTasksAfter(scheduler, &gates[i / 2], 0, 1, tasks.Tasks() + i, &counter, {},
-                                    &handles[i]);
-                      AddTaskAt(scheduler, Now() + std::chrono::microseconds(i), tasks[i + 1],
-                                &counter, {}, &handles[i + 1]);
-                  }
-                  test::Threads threads(3, [&](uint32_t thread) {
-                      for (uint32_t i = 0; i < kTasks; ++i) {
-                          if (thread != 0)
-                              withdrawn += Withdraw(scheduler, handles[i]);
-                          else if (i % 2 == 0)
-                              scheduler.DecrementCounter(&gates[i / 2]);
-                      }
-                  });
-                  threads.Join();
-                  scheduler.WaitForCounter(&counter);
-              }) == Status::Ok);
-        CHECK(ran + withdrawn == kTasks);
-        CHECK(test::Faults(runner.log) == "");
-    }
-}
-
 TEST_CASE("Withdraw: a group withdraws its tasks when it is cancelled",
           "[deferred][withdraw][task_group][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
@@ -204,38 +169,5 @@ TEST_CASE("Withdraw: a group withdraws its tasks when it is cancelled",
         CHECK(marks.Wrong(0) == 0);
         CHECK(others.Wrong() == 0);
         CHECK(runner.log.Text() == "");
-    }
-}
-
-TEST_CASE("Withdraw: a group that is cancelled while threads add tasks to it misses none",
-          "[deferred][withdraw][task_group][grid]") {
-    for (const test::GridPoint &point : test::GridOfLargePools()) {
-        INFO(test::Describe(point));
-        test::Runner runner(point);
-        uint32_t wrong = 0;
-        CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
-                  for (uint32_t round = 0; round < 20; ++round) {
-                      TaskGroup group(scheduler);
-                      Counter never(1);
-                      test::Marks marks(10);
-                      TaskOptions options;
-                      options.taskGroup = &group;
-                      test::Threads threads(2, [&](uint32_t thread) {
-                          if (thread == 0) return group.Cancel();
-                          for (uint32_t i = 0; i < 10; ++i) {
-                              if (i % 2 == 0)
-                                  AddTaskAt(scheduler, InAnHour(), marks[i], nullptr, options);
-                              else
-                                  AddTaskAfter(scheduler, &never, 0, marks[i], nullptr, options);
-                          }
-                      });
-                      threads.Join();
-                      wrong += group.Wait() != GroupResult::Cancelled;
-                      wrong += group.SkippedCount() != 10 || marks.Wrong(0) != 0;
-                      scheduler.DecrementCounter(&never);
-                  }
-              }) == Status::Ok);
-        CHECK(wrong == 0);
-        CHECK(test::Faults(runner.log) == "");
     }
 }

@@ -7,44 +7,11 @@
 #include <atomic>
 #include <chrono>
 #include <initializer_list>
-#include <thread>
 #include <vector>
 
 #include <catch2/catch.hpp>
 
 using namespace weft;
-
-TEST_CASE("fault: fiber pool empty. Tasks run when the first waiters continue",
-          "[worker_loop][grid]") {
-    for (const test::GridPoint &point : test::Grid()) {
-        if (point.fibers > 3 || (point.idle == IdlePolicy::Spin && point.workers > 2)) continue;
-        INFO(test::Describe(point));
-        test::Runner runner(point);
-        std::atomic<uint32_t> finished{0}, started{0};
-        Counter gate(1);
-        bool blocked = false;
-        test::Batch waiters(20, [&](TaskScheduler &scheduler, uint32_t) {
-            started.fetch_add(1);
-            scheduler.WaitForCounter(&gate);
-            finished.fetch_add(1);
-        });
-        std::thread external([&] {
-            // Every fiber waits. At least seventeen tasks have no fiber. A scheduler with
-            // one class of fibers has more of them.
-            blocked = test::SpinUntil([&] { return started.load() >= point.fibers; });
-            test::Linger(300);
-            runner.scheduler.DecrementCounter(&gate);
-        });
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            scheduler.AddTasks(20, waiters.Tasks());
-            // Another counter than that of the tasks, so none runs inline.
-            scheduler.WaitForCounter(&gate);
-        }) == Status::Ok);
-        external.join();
-        CHECK(blocked);
-        CHECK(finished.load() == 20);
-    }
-}
 
 // A fiber becomes free. The other worker had none and must be woken: the Normal task does not end
 // before the Low task has run.
