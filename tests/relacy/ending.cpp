@@ -122,10 +122,11 @@ struct RunTest : Suite<Test, kThreads> {
         scheduler.slotsInUse.store(kWorkers, kRelaxed);
         scheduler.activeWorkers.store(kWorkers, kRelaxed);
         scheduler.workers = Memory().NewArray<Worker>(kWorkers);
-        scheduler.fibers = Memory().NewArray<Fiber>(kWorkers);
-        bool acquired = scheduler.idle.Acquire(kWorkers) && scheduler.singles.Acquire(kWorkers) &&
+        scheduler.fibers.all = Memory().NewArray<Fiber>(kWorkers);
+        bool acquired = scheduler.idle.Acquire(kWorkers) &&
+                        scheduler.pools.singles.Acquire(kWorkers) &&
                         scheduler.counters.Acquire(kWorkers, 1, {}, kWorkers, &scheduler.notices) &&
-                        scheduler.threadWaiters.Acquire();
+                        scheduler.pools.threadWaiters.Acquire();
         for (uint32_t i = 0; i < kWorkers; ++i) {
             Worker &worker = scheduler.workers[i];
             worker.scheduler = &scheduler;
@@ -200,7 +201,7 @@ struct RunTest : Suite<Test, kThreads> {
             for (auto &queue : scheduler.workers[i].queue) queue.Release();
         }
         Memory().DeleteArray(scheduler.workers, kWorkers);
-        Memory().DeleteArray(scheduler.fibers, kWorkers);
+        Memory().DeleteArray(scheduler.fibers.all, kWorkers);
         Check(returned == kWorkers, "the run did not end");
         static_cast<Test *>(this)->Ended();
     }

@@ -132,7 +132,7 @@ class Scheduler:
         return 1
 
     def _counter_of(self, chunk):
-        return self.memory.u64(chunk + self.fields['chunk.counter']) & ~self.fields['entry.flags']
+        return self.memory.u64(chunk + self.fields['chunk.counterBits']) & ~self.fields['entry.flags']
 
     def _add_tasks(self, where, name, units, counter, waits=None):
         self.tasks.append(Task(where, self.memory.text(name), units, counter, waits))
@@ -141,7 +141,7 @@ class Scheduler:
         """Returns the number of its tasks that have not begun."""
         f, memory = self.fields, self.memory
         units = memory.u8(chunk + f['chunk.end']) - memory.u8(chunk + f['chunk.begin'])
-        name = memory.u64(chunk + f['chunk.name']) & f['entry.nameMask']
+        name = memory.u64(chunk + f['chunk.nameBits']) & f['entry.nameMask']
         self._add_tasks(where, name, units, self._counter_of(chunk))
         return units
 

@@ -88,7 +88,7 @@ void WaitGraph::Read(bool allIdle) noexcept {
         const Fiber &fiber = m_scheduler.fibers[i];
         const FiberWait &wait = fiber.wait;
         const Counter *const waitsFor = wait.counter.load(kRelaxed);
-        // guestsLeft: a Stop without workers waits for external threads
+        // guests.left: a Stop without workers waits for external threads
         const bool waits = waitsFor != nullptr && waitsFor != &m_scheduler.guests.left;
         // While nothing runs, a fiber that does not wait is free, or looks for work.
         if (!waits && (allIdle || IsFree(m_scheduler, i))) continue;

@@ -168,8 +168,8 @@ Work TakeUsual(Worker &worker, Level level) noexcept {
     return {};
 }
 
-// Takes the oldest work of the next lower level, in rounds. Four rounds have all orders of places
-// (TakeOldest). The first one may have begun before.
+// Takes the oldest work of the next lower level, in rounds. In four rounds each place of a level
+// comes first once (TakeOldest). An earlier call may have begun the first round.
 Work PickInTurn(Worker &worker) noexcept {
     Fairness &fair = worker.fair;
     for (uint32_t rounds = 0; rounds <= 4; ++rounds, ++fair.turn, fair.nextInTurn = 0) {
@@ -186,9 +186,13 @@ Work PickInTurn(Worker &worker) noexcept {
 Work Pick(Worker &worker, bool inTurn, bool wasDue) noexcept {
     if (WEFT_UNLIKELY(worker.ownWaits != nullptr)) return PickOwn(worker);
     if (WEFT_UNLIKELY(inTurn)) return PickInTurn(worker);
-    // What was due is the newest entry now. A fair pick would leave it behind.
-    worker.fair.isPutOff = wasDue && !worker.fair.isPutOff;
-    if (WEFT_UNLIKELY(worker.fair.isUrgent) && !worker.fair.isPutOff) {
+    Fairness &fair = worker.fair;
+    // What was due is the newest entry of its level. A fair pick would leave it behind.
+    fair.isPutOff = wasDue && fair.isUrgent && !fair.isPutOff;
+    if (WEFT_UNLIKELY(fair.isPutOff)) {
+        fair.budget = 1;  // the fair pick that follows is measured alone
+        fair.isOne = true;
+    } else if (WEFT_UNLIKELY(fair.isUrgent)) {
         if (const Work work = PickFair(worker)) return work;
     }
     for (uint32_t levels = LevelsToLookAt(worker); levels != 0; levels &= levels - 1) {

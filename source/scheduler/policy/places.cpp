@@ -120,9 +120,9 @@ bool TakeArrivals(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     const uint32_t seen = scheduler.notices.Look();
     bool wasDue = false;
+    if ((seen & Notices::kInjected) != 0) TakeInjected(worker);
     if ((seen & Notices::kTimed) != 0 && (IsOrdered(scheduler) || scheduler.timers.MayBeDue()))
         wasDue = TakeDueTimers(worker);
-    if ((seen & Notices::kInjected) != 0) TakeInjected(worker);
     if (!worker.inbox.LooksEmpty() || IsStale(worker)) TakeMail(worker);  // the last: see IsStale
     return wasDue;
 }
@@ -219,8 +219,8 @@ bool AnyOf(const Worker &worker, Level level) noexcept {
     return false;
 }
 
-// Shows what it finds. The thread that has published it may not go on before the worker looks
-// again.
+// The system may stop a publisher before it sets the notice. Without one, the worker would find
+// nothing, again and again.
 bool AnyWork(const Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     uint32_t found = 0;

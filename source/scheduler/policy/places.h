@@ -39,7 +39,7 @@ inline bool IsStale(const Worker &worker) noexcept {
 
 /// Takes what came from outside: due timers (fibers, deferred tasks, the end of the run), the
 /// inbox, the injector. Moves the work to this worker's deques and pinned lists. Returns true if a
-/// deadline was due. What it was for is the newest entry then.
+/// deadline was due. What it was for is the newest entry of its level then.
 bool TakeArrivals(Worker &worker) noexcept;
 
 /// Takes the oldest pinned work of the priority for which wants(node) returns true.
@@ -68,11 +68,12 @@ Work TakeOldest(Worker &worker, Level level, bool othersFirst) noexcept;
 /// Returns true if work of the level waits for this worker somewhere. seq_cst.
 bool AnyOf(const Worker &worker, Level level) noexcept;
 
-/// The same for all work. seq_cst: the last look of a worker that has announced its sleep.
+/// Returns true if any work waits for this worker, and sets the notice of what it finds. seq_cst:
+/// the last look of a worker that has announced its sleep.
 bool AnyWork(const Worker &worker) noexcept;
 
-/// Wakes others for queued work of the levels for which this worker may have been woken. Call it
-/// when the worker has found other work: in runs with groups, or if it is choosy.
+/// Wakes others for queued work of the levels for which this worker may have been woken. In runs
+/// with groups, or if the worker is choosy, call it when the worker has found work.
 void PassWakeUpsOn(Worker &worker) noexcept;
 
 }  // namespace weft::internal

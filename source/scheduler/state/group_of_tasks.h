@@ -22,9 +22,6 @@ inline TaskGroup *GroupOf(Counter *counter) noexcept {
 inline TaskGroup *GroupOf(const TasksOf &of) noexcept {
     return WEFT_UNLIKELY(of.IsOfGroup()) ? TaskGroupAccess::Of(of.TheCounter()) : nullptr;
 }
-inline TaskGroup *GroupOf(const Entry &entry) noexcept {
-    return WEFT_UNLIKELY(entry.IsOfGroup()) ? TaskGroupAccess::Of(entry.TheCounter()) : nullptr;
-}
 
 /// Sets `counter` to that of the group. Returns false, after a report, if another counter is to
 /// count the tasks, too.

@@ -21,6 +21,7 @@
 #include "weft/options.h"
 #include "weft/task_scheduler.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace weft::internal {
@@ -139,7 +140,7 @@ struct FiberPool {
     Fiber &operator[](uint32_t index) const noexcept { return all[index]; }
 };
 
-/// What calls take and give back.
+/// Chunks of tasks, closures, waiters and records.
 struct Pools {
     CachedPool<ChunkOf<1>, 20> singles;
     CachedPool<ChunkOf<kChunkTasks>, 20> chunks;
@@ -155,7 +156,7 @@ struct Pools {
     }
 };
 
-/// Threads of the host. The run does not end before they have left.
+/// Numbers of threads of the host. The run does not end before the threads have left.
 struct Guests {
     env::Atomic<uint32_t> count{0};   // attached ones, and external ones that block in a wait
     Counter left;                     // the same number, for a Stop without workers
@@ -192,7 +193,8 @@ struct Scheduler {
     Counters counters;
     Pools pools;
     Timers timers;
-    env::Atomic<uint64_t> keeperUntil{Timers::kNever};  // of a sleeper, see run/idle_loop.cpp
+    env::Atomic<uint64_t> keeperUntil{
+        Timers::kNever};  // when the keeper wakes up, see run/idle_loop.cpp
 
     alignas(kLineBytes) Notices notices;
     Tracing *tracing = nullptr;  // null: nothing is traced (state/trace.h)
@@ -210,10 +212,10 @@ struct Scheduler {
     alignas(kLineBytes) PushList<Node> injector;  // what any worker may take
     PushList<Node> behind[kLevels];  // rests of chunks, see PutBack in submit/finish.cpp
 
-    alignas(kLineBytes) env::Atomic<uint64_t> submittedOutside{0};  // tasks
+    alignas(kLineBytes) env::Atomic<uint64_t> submittedOutside{0};  // by external threads
     Guests guests;
     PushList<IdleRequest> idleRequests;
-    env::Atomic<uint32_t> answering{0};  // calls of AnswerIdleRequests; 0: none is answering
+    env::Atomic<uint32_t> answering{0};  // calls of AnswerIdleRequests since one began to answer
     env::Atomic<uint32_t> scopes{0};     // numbers for waits with OwnTasks
     env::Atomic<uint32_t> reported{0};   // the codes that ReportOnce has reported, as bits
     StallWatch stall;

@@ -54,8 +54,7 @@ struct TaskNumbers {
     bool areTraced = false;
 };
 
-/// Its tasks lie right behind it. One thread at a time owns it. In a claim, `next` is the outer
-/// one.
+/// Its tasks lie right behind it. One thread owns it. In a claim, `next` is the chunk around it.
 struct Chunk : Node {
     Chunk() noexcept : Node(Kind::Chunk), isPinned(false), isOld(false) {}
     Task *Tasks() noexcept { return reinterpret_cast<Task *>(this + 1); }

@@ -91,9 +91,9 @@ struct Fairness {
     uint32_t turn = 0;          // number of fair picks, and of rounds of PickInTurn
     uint32_t nextInTurn = 0;    // the lowest level that PickInTurn looks at next
     uint32_t serves = kLevels;  // the late level that gets its share now; kLevels: none
-    uint32_t tookPinned = 0;    // the levels whose latest oldest entry was a pinned one
+    uint32_t tookPinned = 0;    // levels of which TakeOldest took pinned work last
     bool isUrgent = false;      // something other than the usual order is due
-    bool isPutOff = false;      // a fair pick comes later, because a deadline was due
+    bool isPutOff = false;      // the last pick came before a fair one: a deadline was due
     bool wasFair = false;       // the last pick was a fair one
     bool isAsked = false;       // the next pick is a fair one, because a task has yielded
     bool othersWait = false;    // the last fair pick that tried to steal first has found work

@@ -130,7 +130,7 @@ void BecomeGuest(Scheduler &scheduler) noexcept {
 }
 
 // This write comes before the check for sleepers. A worker announces its sleep and then reads
-// `guests`. So either that worker reads the new value, or this thread wakes it.
+// `guests.count`. So either that worker reads the new value, or this thread wakes it.
 void CeaseGuest(Scheduler &scheduler) noexcept {
     scheduler.guests.count.fetch_sub(1, kSeqCst);                                      // [order]
     if (scheduler.endWanted.load(kSeqCst)) WakeOne(scheduler, nullptr, kPlainLevels);  // [re-check]

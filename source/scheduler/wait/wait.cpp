@@ -262,8 +262,8 @@ bool WaitForOwn(Fiber &self, const WaitFor &what) noexcept {
     return WaitHere(self, what);
 }
 
-// Begins (1) or ends (-1) a wait during which the worker begins only tasks of the priorities below
-// the limit.
+// A limited wait begins (`waits` is 1) or ends (-1). During it the worker begins only tasks of
+// priorities below the limit.
 void Limit(Worker &worker, uint32_t limit, int waits) noexcept {
     worker.filter.limits[limit] += static_cast<uint32_t>(waits);
     NoteFilter(worker);
