@@ -330,7 +330,7 @@ TEST_CASE("io: operations that the ring makes again go before later ones", "[io]
             AsyncIo io(scheduler, Using(true, depth));
             isRing = io.UsesRing();
             if (!isRing) return;
-            // With a depth of 8 the kernel makes both in one go.
+            // With a depth of 8 all four are refused and come back at once.
             const int64_t offset = depth == 1 ? -1 : 9;
             IoOperation writes[4] = {IoOperation::Write(sockets.first, "a", 1, 9),
                                      IoOperation::Write(sockets.first, "b", 1, offset),

@@ -72,7 +72,7 @@ TEST_CASE("layout: no pick reads a cache line that others write for each task, w
     const auto read = LinesOfAll(
         its.notices, its.tracing, its.order, its.slotsInUse, its.lowGroups, its.activeWorkers,
         its.changes, its.stopping, its.endWanted, its.closesAt, its.options, its.tuning,
-        its.workers, its.fibers, its.fibers.free, its.timers.*Member(test::NextDeadline()),
+        its.workers, its.fibers, its.timers.*Member(test::NextDeadline()),
         its.timers.*Member(test::TicksLeft()), its.counters.*Member(test::CounterTag()));
     const auto written = LinesOfAll(
         its.keeperUntil, its.injector, its.behind, its.submittedOutside, its.guests.count, its.idle,

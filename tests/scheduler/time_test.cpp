@@ -212,35 +212,6 @@ TEST_CASE("WaitForCounterUntil: with a deadline in the past it checks after urge
     CHECK(runner.log.Text() == "");
 }
 
-// The deadline passes while the main task computes. The worker handles the deadline, then runs the
-// High task, which lowers the counter, and then continues the waiter.
-TEST_CASE("WaitForCounterUntil: the counter is checked once more when the task goes on",
-          "[time][one_worker]") {
-    test::Runner runner(test::Options(1));
-    bool reached = false;
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        // On a slow machine the deadline may pass before the task waits. Then another round comes.
-        for (uint32_t round = 0; round < 50 && !reached; ++round) {
-            Counter counter(1), done;
-            Clock::time_point deadline = Clock::time_point::max();
-            test::Batch waiter(1, [&](TaskScheduler &running, uint32_t) {
-                deadline = Now() + milliseconds(2);
-                reached = WaitForCounterUntil(running, &counter, deadline);
-            });
-            test::Batch lower(
-                1, [&](TaskScheduler &running, uint32_t) { running.DecrementCounter(&counter); });
-            scheduler.AddTask(waiter[0], &done);
-            test::YieldUntil(scheduler, [&] { return deadline != Clock::time_point::max(); });
-            while (Now() < deadline) {
-            }
-            scheduler.AddTask(lower[0], &done, test::kHigh);
-            scheduler.WaitForCounter(&done);
-        }
-    }) == Status::Ok);
-    CHECK(reached);
-    CHECK(runner.log.Text() == "");
-}
-
 TEST_CASE("WaitForCounterFor: deadlines and decrements at the same time", "[time]") {
     for (uint32_t workers : {1u, 2u, 3u}) {
         INFO(workers << " workers");

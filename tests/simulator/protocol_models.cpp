@@ -479,6 +479,30 @@ void BlockRaces() {
     Check(ran == 4 && blocked == 2, "a task was lost");
 }
 
+// A deadline passes while the only worker computes. The worker handles the deadline, then runs a
+// High task, which lowers the counter, and then continues the waiter. The wait must return true.
+void CounterBeforeResume() {
+    Counters counters;
+    Counter *const counter = counters.New(1);
+    bool inTime = false;
+    auto waits = [&](TaskScheduler *self) {
+        inTime = WaitForCounterFor(*self, counter, std::chrono::microseconds(100));
+    };
+    auto lowers = [&](TaskScheduler *self) { self->DecrementCounter(counter); };
+    RunMain(Options(1, 5), [&](TaskScheduler *self) {
+        Counter done;
+        self->AddTask(MakeTask(waits), &done);
+        self->Yield();
+        Compute(200 + Random(200));
+        TaskOptions high;
+        high.priority = Priority::High;
+        self->AddTask(MakeTask(lowers), &done, high);
+        self->WaitForCounter(&done);
+    });
+    Check(inTime, "a wait failed although its counter was reached before it went on");
+    Counters::Kill(counter);
+}
+
 // An external thread, or a task that blocks its thread, waits with a deadline. Another thread
 // lowers the counter just before or after the deadline. A wait may return false only if the counter
 // was not reached before the deadline.
@@ -637,6 +661,8 @@ std::vector<Model> ProtocolModels() {
         {"rescue_races", "waiters are taken for a rescue while their counter is lowered",
          RescueRaces},
         {"block_races", "tasks block their threads with a deadline", BlockRaces},
+        {"deadline_resume", "a counter is lowered between its waiter's deadline and its resumption",
+         CounterBeforeResume, 10},
         {"deadline_last", "a counter is lowered at the deadline of a thread that is blocked",
          DeadlineIsLast},
         {"fair_pick_is_one", "a batch whose tasks wait for each other, with few fibers",

@@ -192,7 +192,7 @@ bool StartThreads(Scheduler &scheduler, uint32_t first) noexcept {
     if (!StartWatchdog(scheduler)) return false;
     // relaxed, to the loop: the run has not begun
     const uint32_t present = scheduler.options.hostThreads ? first : scheduler.workerCount;
-    scheduler.guests.absent.store(scheduler.workerCount - present, kRelaxed);
+    scheduler.absent.store(scheduler.workerCount - present, kRelaxed);
     for (uint32_t i = 0; i < present; ++i) {
         scheduler.workers[i].rest.kind.store(Rest::kNone, kRelaxed);
         scheduler.workers[i].hasThread.store(true, kRelaxed);

@@ -93,7 +93,7 @@ void RunToTheEnd(Worker &worker) noexcept {
 bool TakeIfAbsent(Worker &worker) noexcept {
     if (worker.hasThread.exchange(true, kAcqRel)) return false;
     worker.rest.kind.store(Rest::kNone, kRelaxed);
-    worker.scheduler->guests.absent.fetch_sub(1, kSeqCst);
+    worker.scheduler->absent.fetch_sub(1, kSeqCst);
     return true;
 }
 
@@ -109,8 +109,8 @@ void HostThread(Worker &worker) noexcept {
     EntryGate::Visit visit(*scheduler.taskScheduler);
     visit.ComeBack();  // Stop waits for this thread
     // release: what the thread did comes before the end of the run
-    scheduler.guests.absent.fetch_add(1, kRelease);
-    scheduler.guests.hostThreadLeft.Unpark();
+    scheduler.absent.fetch_add(1, kRelease);
+    scheduler.hostThreadLeft.Unpark();
     visit.GoOut();  // from here on the scheduler may be gone
 }
 
@@ -182,7 +182,7 @@ void RunAbsentWorkers(Scheduler &scheduler) noexcept {
     for (uint32_t i = 0; i < scheduler.workerCount; ++i) {
         if (!scheduler.workers[i].leaves) continue;
         CallThreadHook(scheduler.workers[i], scheduler.options.threads.onStop);
-        scheduler.guests.absent.fetch_add(1, kRelaxed);  // relaxed: for this thread
+        scheduler.absent.fetch_add(1, kRelaxed);  // relaxed: for this thread
     }
     SetFloatingPointControl(floatingPoint);
 }
@@ -190,8 +190,8 @@ void RunAbsentWorkers(Scheduler &scheduler) noexcept {
 void AwaitHostThreads(Scheduler &scheduler, uint32_t first) noexcept {
     // acquire: of each thread that has left, this one sees everything. The read-modify-writes form
     // a release sequence.
-    while (scheduler.guests.absent.load(kAcquire) != scheduler.workerCount - first)
-        scheduler.guests.hostThreadLeft.Park();
+    while (scheduler.absent.load(kAcquire) != scheduler.workerCount - first)
+        scheduler.hostThreadLeft.Park();
     // The last one may still be about to go out.
     for (Backoff backoff; !EntryGate::NobodyInside(*scheduler.taskScheduler); backoff.Next()) {
     }

@@ -227,8 +227,8 @@ bool AnyWork(const Worker &worker) noexcept {
     for (uint32_t levels = worker.filter.may; levels != 0 && found == 0; levels &= levels - 1) {
         if (AnyOf(worker, Level::At(LowestBit(levels)))) found = levels & (0u - levels);
     }
-    if (!scheduler.injector.IsEmpty()) found |= Notices::kInjected;
-    if (scheduler.timers.Next() <= DueNow(scheduler)) found |= Notices::kTimed;
+    if (found == 0 && !scheduler.injector.IsEmpty()) found = Notices::kInjected;
+    if (found == 0 && scheduler.timers.Next() <= DueNow(scheduler)) found = Notices::kTimed;
     scheduler.notices.Show(found & ~kUnnoticed);
     return found != 0 || worker.filter.pinned != 0 || !worker.inbox.IsEmpty();
 }

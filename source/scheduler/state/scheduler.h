@@ -156,13 +156,11 @@ struct Pools {
     }
 };
 
-/// Numbers of threads of the host. The run does not end before the threads have left.
+/// Threads of the host that a run waits for: it does not end before they have left.
 struct Guests {
-    env::Atomic<uint32_t> count{0};   // attached ones, and external ones that block in a wait
-    Counter left;                     // the same number, for a Stop without workers
-    Counter attached;                 // number of attached threads
-    env::Atomic<uint32_t> absent{0};  // workers without a thread, see life/life.h
-    env::Parker hostThreadLeft;       // of the thread that waits for them at the end
+    env::Atomic<uint32_t> count{0};  // attached ones, and external ones that block in a wait
+    Counter left;                    // the same number, for a Stop without workers
+    Counter attached;                // number of attached threads
 };
 
 /// Durations, in ticks.
@@ -214,6 +212,8 @@ struct Scheduler {
 
     alignas(kLineBytes) env::Atomic<uint64_t> submittedOutside{0};  // by external threads
     Guests guests;
+    env::Atomic<uint32_t> absent{0};  // workers without a thread, see life/life.h
+    env::Parker hostThreadLeft;       // of the thread that waits for them at the end
     PushList<IdleRequest> idleRequests;
     env::Atomic<uint32_t> answering{0};  // calls of AnswerIdleRequests since one began to answer
     env::Atomic<uint32_t> scopes{0};     // numbers for waits with OwnTasks
