@@ -22,9 +22,8 @@ namespace weft::internal {
 class Notices {
 public:
     static constexpr uint32_t kLevels = (1u << 27) - 1;  // a bit for each level
-    static constexpr uint32_t kInjected = 1u << 27;      // an item in the injector
-    static constexpr uint32_t kTimed = 1u << 28;         // a deadline
-    static constexpr uint32_t kForValue = 1u << 29;      // a waiter for a value above zero
+    static constexpr uint32_t kTimed = 1u << 27;         // a deadline
+    static constexpr uint32_t kForValue = 1u << 28;      // a waiter for a value above zero
 
     /// Returns all notices. relaxed: a hint for workers that are awake. A worker that is about to
     /// park checks for the items themselves.

@@ -75,7 +75,12 @@ NOINLINE void WaitForNeighbour(weft::TaskScheduler *scheduler, const Link &link,
     local = local + 1;  // no tail call
 }
 
+static std::atomic<int> g_eating{0};
+
 NOINLINE void Eat(weft::TaskScheduler *scheduler, void *arg) {
+    // A wait could run a neighbour that has not begun on the stack of this task.
+    g_eating.fetch_add(1);
+    while (g_eating.load() != 5) scheduler->Yield();
     WaitForNeighbour(scheduler, *static_cast<Link *>(arg), 2);
     static_cast<Link *>(arg)->id = -1;
 }

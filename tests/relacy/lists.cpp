@@ -173,35 +173,6 @@ struct Injector : ListTest<Injector, 3> {
     }
 };
 
-// Consumers take all nodes, clear the notice and look once more (TakeInjected in
-// scheduler/policy/places.cpp). A producer that finds the notice set does not set it again. So at
-// the end the list must be empty, or the notice must be set.
-struct Noticed : ListTest<Noticed, 2> {
-    Notices notices;
-
-    void Inject(uint32_t producer, int order) {
-        Push(producer, order);
-        notices.Show(Notices::kInjected);
-    }
-    void thread(unsigned index) {
-        if (index == 0) {
-            Inject(0, 0);
-            Inject(0, 1);
-            Inject(1, 0);
-            return;
-        }
-        for (int look = 0; look < 3; ++look) {
-            if ((notices.Look() & Notices::kInjected) == 0) continue;
-            Consume();
-            notices.Hide(Notices::kInjected, [this] { return !list.IsEmpty(); });
-        }
-    }
-    void after() {
-        const bool isShown = notices.Look() != 0;
-        Check(Consume() == 0 || isShown, "a pushed node has no notice");
-    }
-};
-
 // A thread publishes the first item and shows its notice, while two workers hide the notice. The
 // item must keep it.
 struct Hidden : Suite<Hidden, 3> {
@@ -233,7 +204,6 @@ int main(int argc, char **argv) {
     runner.Run<Returned>("returned", 200000);
     runner.Run<Inbox>("inbox", 200000);
     runner.Run<Injector>("injector", 200000);
-    runner.Run<Noticed>("noticed", 200000);
     runner.Run<Hidden>("hidden", 200000);
     return runner.Report();
 }

@@ -160,12 +160,8 @@ TEST_CASE("a timeline without the beginning of the recording is the end of the w
     for (uint32_t tenths = 1; tenths < 10; ++tenths) {
         for (const bool onlyOne : {false, true}) {
             INFO(tenths << ' ' << onlyOne);
-            const std::string file =
-                test::WithoutOldest(whole, [&](uint32_t ring, uint64_t records) -> uint64_t {
-                    if (onlyOne && ring != 0) return 0;
-                    return records * tenths / 10;
-                });
-            const Timeline timeline = BuildTimeline(test::ReadBytes(file));
+            const Timeline timeline =
+                BuildTimeline(test::ReadBytes(test::WithoutOldest(whole, tenths, onlyOne)));
             CHECK(test::WrongIn(timeline) == "");
             CHECK(timeline.from > all.from);
             CHECK(timeline.until == all.until);

@@ -2,6 +2,7 @@
 
 #include "weft/trace/recorder.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 
@@ -121,8 +122,7 @@ std::string Record(weft::SchedulerOptions options, size_t bytes,
     return FileOf(recorder);
 }
 
-std::string WithoutOldest(const std::string &file,
-                          const std::function<uint64_t(uint32_t, uint64_t)> &count) {
+std::string WithoutOldest(const std::string &file, uint32_t tenths, bool onlyFirstRing) {
     constexpr size_t kRecord = 32;
     const size_t header = Number(file, 12, 4);
     std::map<uint32_t, std::string> records;
@@ -137,9 +137,20 @@ std::string WithoutOldest(const std::string &file,
         if (kind == 2) records[ring] += content.substr(4);
         if (kind == 4) rings[ring] = content;
     }
+    uint64_t first = UINT64_MAX, last = 0;
+    for (const auto &[ring, content] : records) {
+        for (size_t at = 0; at < content.size(); at += kRecord) {
+            first = std::min(first, Number(content, at, 8));
+            last = std::max(last, Number(content, at, 8));
+        }
+    }
+    const uint64_t limit = first + (last - first) * tenths / 10;
     for (auto &[ring, content] : rings) {
         const uint64_t all = records[ring].size() / kRecord;
-        const uint64_t lost = count(ring, all);
+        uint64_t lost = 0;
+        if (all != 0 && (ring == 0 || !onlyFirstRing)) {
+            while (lost + 1 < all && Number(records[ring], lost * kRecord, 8) < limit) ++lost;
+        }
         const std::string rest = records[ring].substr(lost * kRecord);
         result += Section(4, content.substr(0, 8) + Bytes(lost, 8) + content.substr(16));
         if (!rest.empty()) result += Section(2, Bytes(ring, 4) + rest);

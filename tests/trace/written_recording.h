@@ -88,10 +88,9 @@ std::string Record(weft::SchedulerOptions options, size_t bytes,
 /// Returns what weft::Recorder::Write writes.
 std::string FileOf(weft::Recorder &recorder);
 
-/// Returns the same file as if the oldest `count(ring, records)` records of each ring had been
-/// overwritten.
-std::string WithoutOldest(const std::string &file,
-                          const std::function<uint64_t(uint32_t ring, uint64_t records)> &count);
+/// Returns the same file as if the records of the first `tenths` of the time had been overwritten,
+/// in all rings or in the first one. The last record of a ring stays.
+std::string WithoutOldest(const std::string &file, uint32_t tenths, bool onlyFirstRing);
 
 /// Reads a file that has no problem, and that the reader has nothing to remark about but the
 /// beginning.

@@ -238,8 +238,7 @@ bool AttendNow(Worker &worker) noexcept {
     const uint32_t higher = own == Priority::High ? 0 : kHighLevels;
     const uint32_t same = LevelsOf(1, static_cast<uint32_t>(own) + 1);
     return fair.isUrgent || (seen & worker.filter.may & higher) != 0 ||
-           (worker.filter.pinned & same) != 0 || (seen & Notices::kInjected) != 0 ||
-           !worker.inbox.LooksEmpty() ||
+           (worker.filter.pinned & same) != 0 || !worker.inbox.LooksEmpty() ||
            ((seen & Notices::kTimed) != 0 && scheduler.timers.MayBeDue());
 }
 

@@ -58,7 +58,6 @@ void TakeInjected(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     NodeQueue newestFirst;
     Node *node = scheduler.injector.TakeAll();
-    scheduler.notices.Hide(Notices::kInjected, [&] { return !scheduler.injector.IsEmpty(); });
     uint32_t nodes = 0;
     for (; node != nullptr; ++nodes) newestFirst.PushFront(*std::exchange(node, node->next));
     if (nodes != 0) Emit(scheduler, &worker, TraceKind::TakeInbox, nullptr, nodes);
@@ -118,10 +117,10 @@ void PassWakeUpsOn(Worker &worker) noexcept {
 
 bool TakeArrivals(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
-    const uint32_t seen = scheduler.notices.Look();
     bool wasDue = false;
-    if ((seen & Notices::kInjected) != 0) TakeInjected(worker);
-    if ((seen & Notices::kTimed) != 0 && (IsOrdered(scheduler) || scheduler.timers.MayBeDue()))
+    if (!scheduler.injector.LooksEmpty()) TakeInjected(worker);
+    if ((scheduler.notices.Look() & Notices::kTimed) != 0 &&
+        (IsOrdered(scheduler) || scheduler.timers.MayBeDue()))
         wasDue = TakeDueTimers(worker);
     if (!worker.inbox.LooksEmpty() || IsStale(worker)) TakeMail(worker);  // the last: see IsStale
     return wasDue;
@@ -227,10 +226,10 @@ bool AnyWork(const Worker &worker) noexcept {
     for (uint32_t levels = worker.filter.may; levels != 0 && found == 0; levels &= levels - 1) {
         if (AnyOf(worker, Level::At(LowestBit(levels)))) found = levels & (0u - levels);
     }
-    if (found == 0 && !scheduler.injector.IsEmpty()) found = Notices::kInjected;
     if (found == 0 && scheduler.timers.Next() <= DueNow(scheduler)) found = Notices::kTimed;
     scheduler.notices.Show(found & ~kUnnoticed);
-    return found != 0 || worker.filter.pinned != 0 || !worker.inbox.IsEmpty();
+    return found != 0 || !scheduler.injector.IsEmpty() || worker.filter.pinned != 0 ||
+           !worker.inbox.IsEmpty();
 }
 
 void NoteFilter(Worker &worker) noexcept {
@@ -243,7 +242,7 @@ void NoteFilter(Worker &worker) noexcept {
     const uint32_t runs = filter.runs = RunsOf(*worker.scheduler, worker);
     uint32_t lost = filter.may;
     filter.may = runs & LevelsOf((1u << kSlots) - 1, limit);
-    filter.heeds = Notices::kInjected | Notices::kTimed | Notices::kForValue | (runs & kHighLevels);
+    filter.heeds = Notices::kTimed | Notices::kForValue | (runs & kHighLevels);
     const Level ofNone(Priority::Normal), ofGroup(Priority::Normal, worker.group + 1);
     filter.home = (runs & ofNone.Bit()) != 0 ? ofNone : ofGroup;
     filter.isChoosy = (filter.may & kPlainLevels) != kPlainLevels;

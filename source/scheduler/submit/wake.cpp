@@ -113,7 +113,6 @@ void Inject(Scheduler &scheduler, Worker *by, Node *newest, Node *oldest,
             uint32_t entries) noexcept {
     const Level level = oldest->level;  // read it now: they belong to others then
     scheduler.injector.Push(newest, oldest);
-    scheduler.notices.Show(Notices::kInjected);
     Published(scheduler, by, level, entries);
 }
 
