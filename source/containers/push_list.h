@@ -30,14 +30,17 @@ public:
         } while (!m_head.compare_exchange_strong(head, newest, kSeqCst, kRelaxed));
     }
 
-    /// Takes all nodes. Returns the oldest one, linked to the newer ones; null if the list is
+    /// Takes all nodes. Returns the newest one, linked to the older ones; null if the list is
     /// empty.
-    Node *TakeAll() noexcept {
+    Node *TakeNewestFirst() noexcept {
         // seq_cst: a consumer that has announced that it sleeps looks here once more.
         if (m_head.load(kSeqCst) == nullptr) return nullptr;
-        Node *newest = m_head.exchange(nullptr, kAcquire);  // acquire: pairs with Push
+        return m_head.exchange(nullptr, kAcquire);  // acquire: pairs with Push
+    }
+    /// The same, but returns the oldest one, linked to the newer ones.
+    Node *TakeAll() noexcept {
         Node *oldest = nullptr;
-        while (newest != nullptr) {
+        for (Node *newest = TakeNewestFirst(); newest != nullptr;) {
             Node *next = newest->next;
             newest->next = oldest;
             oldest = newest;

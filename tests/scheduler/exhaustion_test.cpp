@@ -210,7 +210,6 @@ TEST_CASE("report OutOfMemory: posting without memory is fatal", "[exhaustion]")
     });
     INFO(child.output);
     CHECK(child.signal == SIGABRT);
-    CHECK(test::Names(child.output, single ? "weft: fatal: no memory to queue 1 tasks"
-                                           : "weft: fatal: no memory to queue 30 tasks"));
+    CHECK(test::Names(child.output, "weft: fatal: no memory to queue tasks"));
     CHECK(test::Names(child.output, "Give the process more memory"));
 }

@@ -153,8 +153,7 @@ TEST_CASE("report BrokenInvariant: is fatal, and names the invariant", "[reporti
     CHECK(!test::Names(result.output, "not this one"));
 }
 
-TEST_CASE("report OutOfMemory: a queue that cannot grow is fatal, and the report has the size",
-          "[reporting]") {
+TEST_CASE("report OutOfMemory: a queue that cannot grow is fatal", "[reporting]") {
     for (uint32_t count : {5000u, 4u}) {
         const test::ChildResult result = test::RunInChild([=] {
             SchedulerOptions options = test::Options(1);
@@ -169,7 +168,7 @@ TEST_CASE("report OutOfMemory: a queue that cannot grow is fatal, and the report
         });
         CHECK(result.Died());
         CHECK(test::Names(result.output, "weft: fatal: "));
-        CHECK(test::Names(result.output, "no memory to queue " + std::to_string(count) + " tasks"));
+        CHECK(test::Names(result.output, "no memory to queue tasks"));
         CHECK(test::Names(result.output, "more memory"));
     }
 }

@@ -126,8 +126,8 @@ NamedValue DebugLayout::s_fields[] = {
     {"entry.kindMask", TasksOf::kKind},  // of the counter
     {"entry.chunk", Entry::Chunk},
     {"entry.fiber", Entry::Fiber},
-    {"entry.flags", TasksOf::kKind | TasksOf::kGroup},
-    {"entry.nameMask", TasksOf::kName},
+    {"entry.flags", ~TasksOf::kCounter},
+    {"entry.nameMask", TasksOf::kAddress},
     WEFT_FIELD("item.next", Node, next),
     WEFT_FIELD("item.kind", Node, kind),
     {"item.fiber", static_cast<uint64_t>(Node::Kind::Fiber)},

@@ -221,10 +221,10 @@ void TellKeptEnd(Worker &worker) noexcept {
 }
 
 // The argument of Run's main task is the scheduler. That task has the number 0, and no Submit.
-TaskNumbers TraceSubmit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
-                        const TasksOf &of, Level level) noexcept {
+uint32_t TraceSubmit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
+                     const TasksOf &of, Level level) noexcept {
     Tracing &tracing = *scheduler.tracing;
-    if (tasks[0].arg == &scheduler) return {0, true};
+    if (tasks[0].arg == &scheduler) return 0;
     TraceEvent event{};
     event.priority = level.priority;
     event.other = kAnyWorker;
@@ -235,7 +235,7 @@ TaskNumbers TraceSubmit(Scheduler &scheduler, Worker *worker, uint32_t count, co
     event.arg = tasks[0].arg;
     event.counter = of.TheCounter();
     EmitEvent(scheduler, worker, TraceKind::Submit, event);
-    return {static_cast<uint32_t>(event.taskId), true};
+    return static_cast<uint32_t>(event.taskId);
 }
 
 void TraceDeferred(Scheduler &scheduler, Worker *worker, const ChunkList &tasks) noexcept {
@@ -247,19 +247,13 @@ void TraceDeferred(Scheduler &scheduler, Worker *worker, const ChunkList &tasks)
     }
     const bool mayNot = worker != nullptr && worker->MustNotSubmit();
     if (worker != nullptr) worker->SetMustNotSubmit(true);
-    TaskNumbers numbers =
-        TraceSubmit(scheduler, worker, count, oldest->Tasks(), oldest->of, oldest->level);
+    uint32_t number =
+        count + TraceSubmit(scheduler, worker, count, oldest->Tasks(), oldest->of, oldest->level);
     if (worker != nullptr) worker->SetMustNotSubmit(mayNot);
-    numbers.first += count;
     for (Node *node = tasks.newest; node != nullptr; node = node->next) {
         Chunk &chunk = *static_cast<Chunk *>(node);
-        numbers.first -= chunk.Left();
-        chunk.numbers = numbers;
+        chunk.number = number -= chunk.Left();
     }
-}
-
-void NoteVictim(const Entry &entry, uint32_t victim) noexcept {
-    if (entry.TheKind() == Entry::Chunk) entry.TheChunk().stolenFrom = victim;
 }
 
 uint64_t TaskOn(const Scheduler &scheduler, const Fiber &fiber) noexcept {

@@ -148,7 +148,8 @@ bool AcquirePools(Scheduler &scheduler) noexcept {
     // if more threads than kMaxItems wait, the rest of them poll
     const uint32_t threads = std::clamp(tasks, 1u, decltype(Pools::threadWaiters)::kMaxItems);
     Pools &pools = scheduler.pools;
-    return pools.singles.Acquire(users, memory, items) &&
+    // thieves of traced tasks fill their caches at the same time
+    return pools.singles.Acquire(users, memory, std::max(items, 2 * users)) &&
            pools.chunks.Acquire(users, memory, items) && pools.largeChunks.Acquire(users, memory) &&
            pools.closures.Acquire(users, memory, items) &&
            pools.deferred.Acquire(users, memory, items) &&
@@ -322,10 +323,10 @@ void BeginWith(Worker &worker, const Task &task, const TaskOptions &options) noe
     const Level level = LevelOf(scheduler, &worker, options);
     race::Submitted(1, &task);
     CountTasks(scheduler, &worker, 1, nullptr, options);
-    TaskNumbers numbers;
-    if (IsTraced(scheduler)) numbers = TraceSubmit(scheduler, &worker, 1, &task, of, level);
+    const uint32_t number =
+        IsTraced(scheduler) ? TraceSubmit(scheduler, &worker, 1, &task, of, level) : 0;
     const ChunkList tasks =
-        MakeChunks(scheduler, &worker, 1, &task, of, level, options.worker, numbers);
+        MakeChunks(scheduler, &worker, 1, &task, of, level, options.worker, number);
     worker.comesNext =
         AcquireFiber(worker, {Entry::Of(*tasks.newest), level, options.worker != kAnyWorker});
 }

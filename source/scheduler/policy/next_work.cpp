@@ -14,7 +14,7 @@ namespace weft::internal {
 namespace {
 
 constexpr uint64_t kFairShare = 5;       // usual picks follow for so many times a fair one's time
-constexpr uint64_t kMostFairPicks = 50;  // in a millisecond; one may cost 0.5 us
+constexpr uint64_t kMostFairPicks = 20;  // in a millisecond; one may cost 1 us
 constexpr uint64_t kLevelShare = 8;      // a level gets one part of the time in so many
 constexpr uint64_t kMostOwed = 100;      // ms: a level is owed no more than this
 constexpr uint32_t kOthersTurn = 4;      // each fourth fair pick begins with others' deques

@@ -43,13 +43,6 @@ void ReadClock(Worker &worker) noexcept;
 /// level.
 void StartClock(Worker &worker) noexcept;
 
-/// Returns true if a look at the clock would show that tasks take long.
-inline bool IsLongNow(const Worker &worker) noexcept {
-    const Fairness &fair = worker.fair;
-    return env::Ticks() - fair.lookedAt >
-           (fair.period - fair.budget + 1) * worker.scheduler->tuning.shortPick;
-}
-
 /// Returns true if something else may be due.
 WEFT_FORCEINLINE bool IsCalled(const Worker &worker) noexcept {
     return (worker.scheduler->notices.Look() & worker.filter.heeds) != 0 ||

@@ -4,6 +4,7 @@
 #include "scheduler/state/groups.h"
 #include "scheduler/state/order.h"
 #include "scheduler/state/trace.h"
+#include "scheduler/submit/deliver.h"
 #include "scheduler/submit/finish.h"
 #include "scheduler/submit/wake.h"
 
@@ -55,13 +56,12 @@ bool TakeDueTimers(Worker &worker) noexcept {
 
 // The oldest node becomes the newest entry, so that the owner takes the oldest first.
 void TakeInjected(Worker &worker) noexcept {
-    Scheduler &scheduler = *worker.scheduler;
-    NodeQueue newestFirst;
-    Node *node = scheduler.injector.TakeAll();
     uint32_t nodes = 0;
-    for (; node != nullptr; ++nodes) newestFirst.PushFront(*std::exchange(node, node->next));
-    if (nodes != 0) Emit(scheduler, &worker, TraceKind::TakeInbox, nullptr, nodes);
-    while ((node = newestFirst.Take()) != nullptr) PushEntry(worker, node->level, Entry::Of(*node));
+    for (Node *next = worker.scheduler->injector.TakeNewestFirst(); next != nullptr; ++nodes) {
+        Node &node = *std::exchange(next, next->next);
+        PushEntry(worker, node.level, Entry::Of(node));
+    }
+    if (nodes != 0) Emit(*worker.scheduler, &worker, TraceKind::TakeInbox, nullptr, nodes);
 }
 
 void TakeMail(Worker &worker) noexcept {
@@ -77,6 +77,17 @@ void TakeMail(Worker &worker) noexcept {
     NoteFilter(worker);
 }
 
+// A traced entry was stolen. A task needs a chunk then, which has room for the victim.
+void NoteVictim(Worker &worker, Level level, Entry &entry, uint32_t victim) noexcept {
+    if (entry.TheKind() == Entry::Fiber) return;
+    if (entry.TheKind() == Entry::Task) {
+        const Task task = entry.TheTask();
+        entry = Entry::Of(
+            FillChunk(*worker.scheduler, &worker, 1, &task, entry, level, entry.Number()));
+    }
+    entry.TheChunk().stolenFrom = victim;
+}
+
 constexpr uint64_t kMostMore = 24;  // the most entries that are taken in addition to the first
 
 // Moves an eighth of the remaining entries to the own deque.
@@ -87,9 +98,10 @@ void TakeMore(Worker &worker, uint32_t victim, Level level) noexcept {
     uint32_t got = 0;
     while (got < most && queue.Steal(more[got]) == StealResult::Taken) ++got;
     if (got == 0) return;
-    for (uint32_t i = 0; i < got && IsTraced(*worker.scheduler); ++i) NoteVictim(more[i], victim);
+    for (uint32_t i = 0; i < got && IsTraced(*worker.scheduler); ++i)
+        NoteVictim(worker, level, more[i], victim);
     WorkStealingDeque<Entry> &own = worker.queue[level.Index()];
-    if (!own.Reserve(got)) OutOfMemory(*worker.scheduler, got);
+    if (!own.Reserve(got)) OutOfMemory(*worker.scheduler);
     for (uint32_t i = 0; i < got; ++i) own.Stage(got - 1 - i, more[i]);
     own.Publish(got);
     worker.holds |= level.Bit();
@@ -164,10 +176,10 @@ Work Steal(Worker &worker, Level level, bool isFair) noexcept {
             result = queue.StealIf(work.entry, wants);
         } while (result == StealResult::Lost);
         if (result != StealResult::Taken) continue;
-        thief.NoteLoot(now, level, scheduler.tuning.millisecond);
+        thief.NoteLoot(now, level, scheduler.tuning.millisecond, worker.ended.load(kRelaxed));
         if (leaves) thief.isPatient = false;
         worker.figures.Count(&Figures::steals);
-        if (IsTraced(scheduler)) NoteVictim(work.entry, victim);
+        if (IsTraced(scheduler)) NoteVictim(worker, level, work.entry, victim);
         TakeMore(worker, victim, level);
         thief.left = static_cast<uint32_t>(std::min<uint64_t>(queue.Size(), ~0u));
         return work;

@@ -77,7 +77,8 @@ void PutBehind(Worker &worker, const Work &work) noexcept {
         chunk = &work.entry.TheChunk();
     } else {
         const Task task = work.entry.TheTask();
-        chunk = &FillChunk(*worker.scheduler, &worker, 1, &task, work.entry, work.level, 1);
+        chunk = &FillChunk(*worker.scheduler, &worker, 1, &task, work.entry, work.level,
+                           work.entry.Number());
     }
     if (!chunk->isPinned) return Inject(*worker.scheduler, &worker, chunk, chunk, 1);
     worker.pinned[static_cast<uint32_t>(work.level.priority)].PushBack(*chunk);

@@ -8,6 +8,7 @@
 #include "scheduler/state/group_of_tasks.h"
 #include "scheduler/state/reporting.h"
 #include "scheduler/state/scheduler.h"
+#include "scheduler/state/trace.h"
 #include "scheduler/submit/finish.h"
 
 namespace weft::internal {
@@ -67,6 +68,9 @@ WEFT_FORCEINLINE void RunTask(const Fiber &self, Task task, TaskGroup *group) no
     EndIfForked(*self.worker);
 }
 
+/// The same for the task of an entry.
+void RunTraced(Fiber &self, const Entry &entry) noexcept;
+
 /// Runs tasks of a chunk, which count as finished then. The rest of the chunk may run elsewhere.
 void RunChunk(Fiber &self, Chunk &chunk) noexcept;
 
@@ -74,7 +78,10 @@ void RunChunk(Fiber &self, Chunk &chunk) noexcept;
 WEFT_FORCEINLINE void RunEntry(Fiber &self, const Entry &entry) noexcept {
     if (entry.TheKind() == Entry::Chunk) return RunChunk(self, entry.TheChunk());
     Counter *const counter = entry.TheCounter();
-    RunTask(self, entry.TheTask(), GroupOf(entry));
+    if (!IsTraced(*self.worker->scheduler))
+        RunTask(self, entry.UntracedTask(), GroupOf(entry));
+    else
+        RunTraced(self, entry);
     Ran(*self.worker, counter, 1);
 }
 

@@ -64,7 +64,9 @@ WEFT_NOINLINE bool GoesOn(Worker &worker, Chunk &chunk, uint32_t picks) noexcept
     uint32_t &budget = worker.fair.budget;
     budget -= std::min(budget, picks);  // a task may have counted picks, too
     if (budget == 0) ReadClock(worker);
-    if (OthersStarve(worker, chunk) && IsLongNow(worker)) ReadClock(worker);
+    const uint64_t shortly = (worker.fair.period - budget + 1) * worker.scheduler->tuning.shortPick;
+    if (OthersStarve(worker, chunk) && env::Ticks() - worker.fair.lookedAt > shortly)
+        ReadClock(worker);
     if (!IsCalled(worker)) return true;
     Settle(worker, 0);
     if (!AttendNow(worker)) return true;
@@ -118,20 +120,27 @@ WEFT_FORCEINLINE void RunTasksOf(Fiber &self, Chunk &chunk, Call call) noexcept 
 // The tasks are traced, or of a group, or both.
 void RunSpecial(Fiber &self, Chunk &chunk) noexcept {
     const TasksOf of = chunk.of;
-    const TaskNumbers numbers = chunk.numbers;
+    const bool isTraced = IsTraced(*self.worker->scheduler);
+    const uint32_t number = chunk.number - 1;
     const uint32_t end = chunk.end, stolenFrom = std::exchange(chunk.stolenFrom, kAnyWorker);
     RunTasksOf(self, chunk, [&](TaskScheduler *scheduler, Task task, uint32_t next) {
-        if (!numbers.areTraced) return CallTask(self, scheduler, task, GroupOf(of));
-        const TracedTask traced(self, task, of, numbers.first + next - 1, stolenFrom, next != end);
+        if (!isTraced) return CallTask(self, scheduler, task, GroupOf(of));
+        const TracedTask traced(self, task, of, number + next, stolenFrom, next != end);
         CallTask(self, scheduler, task, GroupOf(of));
     });
-    if (numbers.areTraced) TellKeptEnd(*self.worker);
+    if (isTraced) TellKeptEnd(*self.worker);
 }
 
 }  // namespace
 
+void RunTraced(Fiber &self, const Entry &entry) noexcept {
+    const Task task = entry.TheTask();
+    const TracedTask traced(self, task, entry, entry.Number(), kAnyWorker, false);
+    RunTask(self, task, GroupOf(entry));
+}
+
 void RunChunk(Fiber &self, Chunk &chunk) noexcept {
-    if (WEFT_UNLIKELY(chunk.numbers.areTraced || chunk.of.IsOfGroup()))
+    if (IsTraced(*self.worker->scheduler) || WEFT_UNLIKELY(chunk.of.IsOfGroup()))
         return RunSpecial(self, chunk);
     RunTasksOf(self, chunk, [&](TaskScheduler *scheduler, Task task, uint32_t) {
         CallTask(self, scheduler, task, nullptr);

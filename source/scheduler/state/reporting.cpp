@@ -224,10 +224,10 @@ void BrokenInvariant(const Scheduler &scheduler, const char *name) noexcept {
                 "broken invariant: %s", name);
 }
 
-[[noreturn]] void OutOfMemory(const Scheduler &scheduler, uint32_t count) noexcept {
+[[noreturn]] void OutOfMemory(const Scheduler &scheduler) noexcept {
     ReportFatal(scheduler.options, ReportCode::OutOfMemory,
                 "Give the process more memory, or submit less at once.",
-                "no memory to queue %u tasks", count);
+                "no memory to queue tasks");
 }
 
 }  // namespace weft::internal

@@ -77,8 +77,8 @@ void ReportFault(const SchedulerOptions &options, const char *what, const char *
 /// Reports that an invariant of source/README.md does not hold, and aborts. `name`: the invariant.
 [[noreturn]] void BrokenInvariant(const Scheduler &scheduler, const char *name) noexcept;
 
-/// Reports that there is no memory for `count` tasks, and aborts.
-[[noreturn]] void OutOfMemory(const Scheduler &scheduler, uint32_t count) noexcept;
+/// Reports that there is no memory to queue tasks, and aborts.
+[[noreturn]] void OutOfMemory(const Scheduler &scheduler) noexcept;
 
 }  // namespace weft::internal
 

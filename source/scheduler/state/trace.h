@@ -1,8 +1,7 @@
 // Tells the trace hook and the recorder what happens, and lets the StackMeter measure tasks
 // (diagnose/trace.cpp). If there is none of these three, each event costs one predictable branch.
 //
-// Traced tasks have numbers. They always lie in chunks (Chunk::numbers), so untraced tasks cost
-// nothing.
+// Traced tasks have numbers (Chunk::number, Entry::Number).
 //
 // An event comes before others can see what it says: Submit before the tasks can begin, Ready
 // before the fiber can continue, Wake before the sleeper is woken. So if the clocks of all
@@ -45,14 +44,12 @@ void EmitReady(Scheduler &scheduler, Worker *worker, Fiber &fiber) noexcept;
 /// Tells that the worker is about to switch to this fiber.
 void EmitSwitch(Worker &worker, const Fiber &to) noexcept;
 
-/// Numbers the tasks, and tells that they are submitted.
-TaskNumbers TraceSubmit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
-                        const TasksOf &of, Level level) noexcept;
+/// Numbers the tasks, and tells that they are submitted. Returns the lower half of the first
+/// number.
+uint32_t TraceSubmit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
+                     const TasksOf &of, Level level) noexcept;
 /// The same for chunks of deferred tasks, which are handed over now.
 void TraceDeferred(Scheduler &scheduler, Worker *worker, const ChunkList &tasks) noexcept;
-
-/// The chunk was stolen from this worker, if the entry is one.
-void NoteVictim(const Entry &entry, uint32_t victim) noexcept;
 
 /// Measures how much of its fiber's stack a task uses (stack_sample.cpp). The object lies in the
 /// frame of the function that calls the task. Only the thread that runs the fiber uses it.

@@ -32,26 +32,22 @@ public:
     /// `isGroup`: the counter is a TaskGroup. `scope`: of a wait, see policy/own_tasks.h.
     TasksOf(Counter *counter, const char *name, bool isGroup, uint16_t scope) noexcept
         : m_counter(reinterpret_cast<uint64_t>(counter) | (isGroup ? kGroup : 0)),
-          m_name(reinterpret_cast<uint64_t>(name) | uint64_t{scope} << kScopeShift) {}
-    Counter *TheCounter() const noexcept { return reinterpret_cast<Counter *>(m_counter & ~kBits); }
-    const char *Name() const noexcept { return reinterpret_cast<const char *>(m_name & kName); }
+          m_name(reinterpret_cast<uint64_t>(name) | uint64_t{scope} << kFree) {}
+    Counter *TheCounter() const noexcept {
+        return reinterpret_cast<Counter *>(m_counter & kCounter);
+    }
+    const char *Name() const noexcept { return reinterpret_cast<const char *>(m_name & kAddress); }
     bool IsOfGroup() const noexcept { return (m_counter & kGroup) != 0; }
-    uint16_t Scope() const noexcept { return static_cast<uint16_t>(m_name >> kScopeShift); }
+    uint16_t Scope() const noexcept { return static_cast<uint16_t>(m_name >> kFree); }
 
 protected:
     friend struct DebugLayout;
     static_assert(alignof(Counter) >= 8, "three bits of a counter's address must be free");
-    static constexpr uint64_t kKind = 3, kGroup = 4, kBits = 7;
-    // the addresses of user programs have at most 48 bits
-    static constexpr uint32_t kScopeShift = 48;
-    static constexpr uint64_t kName = (uint64_t{1} << kScopeShift) - 1;
+    // the addresses of user programs have at most 48 bits: the bits from kFree on are free
+    static constexpr uint32_t kFree = 48;
+    static constexpr uint64_t kKind = 3, kGroup = 4, kAddress = (uint64_t{1} << kFree) - 1,
+                              kCounter = kAddress & ~(kKind | kGroup);
     uint64_t m_counter = 0, m_name = 0;
-};
-
-/// The numbers of the tasks of a chunk, if they are traced (state/trace.h).
-struct TaskNumbers {
-    uint32_t first = 0;  // the lower half of the number of task 0; the others follow
-    bool areTraced = false;
 };
 
 /// Its tasks lie right behind it. One thread owns it. In a claim, `next` is the chunk around it.
@@ -66,8 +62,9 @@ struct Chunk : Node {
     uint8_t begin = 0, end = 0;  // the tasks that have not begun
     uint8_t settled = 0;         // the tasks before it are counted as finished (submit/finish.h)
     uint32_t index = 0;          // in its pool
-    TaskNumbers numbers;
-    uint32_t stolenFrom = kAnyWorker;  // only if the tasks are traced
+    // only if the tasks are traced (state/trace.h)
+    uint32_t number = 0;  // the lower half of the number of task 0; the others follow
+    uint32_t stolenFrom = kAnyWorker;
     TasksOf of;
 };
 
@@ -89,9 +86,15 @@ class Entry : public TasksOf {
 public:
     enum Kind : uint64_t { Task = 1, Chunk = 2, Fiber = 3 };
 
-    static Entry Of(const weft::Task &task, const TasksOf &of) noexcept {
-        return Entry(reinterpret_cast<uint64_t>(task.function),
-                     reinterpret_cast<uint64_t>(task.arg), of, Task);
+    /// `number`: as in Chunk. It lies in the free bits of the function and of the counter.
+    static Entry Of(const weft::Task &task, const TasksOf &of, uint32_t number = 0) noexcept {
+        Entry entry(reinterpret_cast<uint64_t>(task.function) | uint64_t{number & 0xffff} << kFree,
+                    reinterpret_cast<uint64_t>(task.arg), of, Task);
+        entry.m_counter |= uint64_t{number >> 16} << kFree;
+        return entry;
+    }
+    uint32_t Number() const noexcept {
+        return static_cast<uint32_t>(m_counter >> kFree << 16 | m_what >> kFree);
     }
     static Entry Of(internal::Chunk &chunk) noexcept {
         return Entry(reinterpret_cast<uint64_t>(&chunk), 0, chunk.of, Chunk);
@@ -102,6 +105,9 @@ public:
     bool IsEmpty() const noexcept { return m_counter == 0; }
     Kind TheKind() const noexcept { return static_cast<Kind>(m_counter & kKind); }
     weft::Task TheTask() const noexcept {
+        return {reinterpret_cast<TaskFunction>(m_what & kAddress), reinterpret_cast<void *>(m_arg)};
+    }
+    weft::Task UntracedTask() const noexcept {
         return {reinterpret_cast<TaskFunction>(m_what), reinterpret_cast<void *>(m_arg)};
     }
     internal::Chunk &TheChunk() const noexcept {
@@ -117,7 +123,7 @@ public:
     static constexpr uint32_t kMostScopes = 0xffff;
     Entry WithScope(uint32_t scope) const noexcept {
         Entry entry = *this;
-        entry.m_name = (m_name & kName) | uint64_t{scope} << kScopeShift;
+        entry.m_name = (m_name & kAddress) | uint64_t{scope} << kFree;
         return entry;
     }
 

@@ -118,7 +118,8 @@ struct Thief {
     uint32_t random = 1;
     uint32_t round = 0;  // number of fair looks
     uint64_t stoleAt = 0;
-    uint64_t rest = 0;  // for so long after `stoleAt` it takes nothing of `restsFrom`
+    uint64_t rest = 0;   // for so long after `stoleAt` it takes nothing of `restsFrom`
+    uint64_t ended = 0;  // Worker::ended at `stoleAt`
     Level restsFrom;
     bool isPatient = true;  // it leaves lone fibers to their workers once
     uint32_t left = 0;      // entries that the latest victim had left
@@ -128,13 +129,17 @@ struct Thief {
     bool Rests(uint64_t now, Level level) const noexcept {
         return now - stoleAt < rest && level == restsFrom && level.priority != Priority::High;
     }
-    /// If stolen work lasts less than about 4 us, the worker does not steal of the same level again
-    /// for up to 4 us. Looking at the deques of others costs them cache misses.
-    void NoteLoot(uint64_t now, Level level, uint64_t millisecond) noexcept {
+    /// The worker does not steal of the same level again for up to 4 us if the latest loot lasted
+    /// less than that, and for up to 16 us if tasks take less than 200 ns. A theft costs the victim
+    /// cache misses, and suspends a task that waits for what was stolen. `allEnded`: Worker::ended
+    void NoteLoot(uint64_t now, Level level, uint64_t millisecond, uint64_t allEnded) noexcept {
         const auto after = static_cast<int64_t>(now - (stoleAt + rest));
+        const bool areTiny = after < static_cast<int64_t>((allEnded - ended) * millisecond / 5000);
         const bool wasShort = after < static_cast<int64_t>(millisecond / 250);
+        const uint64_t most = millisecond / (areTiny ? 64 : 250);
+        rest = wasShort || areTiny ? std::min(2 * rest + millisecond / 1000, most) : 0;
+        ended = allEnded;
         restsFrom = level;
-        rest = wasShort ? std::min(2 * rest + millisecond / 1000, millisecond / 250) : 0;
         stoleAt = now;
         isPatient = true;
     }

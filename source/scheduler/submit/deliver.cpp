@@ -45,16 +45,16 @@ uint32_t ChunkSize(const Scheduler &scheduler, uint32_t count, uint32_t onWorker
 }
 
 Chunk &FillChunk(Scheduler &scheduler, const Worker *worker, uint32_t count, const Task *tasks,
-                 const TasksOf &of, Level level, uint32_t all, TaskNumbers numbers) noexcept {
+                 const TasksOf &of, Level level, uint32_t number) noexcept {
     Chunk *const taken = TakeChunk(scheduler, CacheOf(worker), count);
-    if (WEFT_UNLIKELY(taken == nullptr)) OutOfMemory(scheduler, all);
+    if (WEFT_UNLIKELY(taken == nullptr)) OutOfMemory(scheduler);
     Chunk &chunk = *taken;
     chunk.isPinned = chunk.isOld = false;
     chunk.begin = chunk.settled = 0;
     chunk.level = level;
     chunk.of = of;
     chunk.end = static_cast<uint8_t>(count);
-    chunk.numbers = numbers;
+    chunk.number = number;
     const race::Unwatched unwatched;
     std::copy_n(tasks, count, chunk.Tasks());
     return chunk;
@@ -71,15 +71,14 @@ void GiveChunk(Scheduler &scheduler, const Worker *worker, Chunk &chunk) noexcep
 }
 
 ChunkList MakeChunks(Scheduler &scheduler, const Worker *worker, uint32_t count, const Task *tasks,
-                     const TasksOf &of, Level level, uint32_t onWorker,
-                     TaskNumbers numbers) noexcept {
+                     const TasksOf &of, Level level, uint32_t onWorker, uint32_t number) noexcept {
     const uint32_t size = ChunkSize(scheduler, count, onWorker);
     ChunkList list;
     list.onWorker = onWorker;
     for (uint32_t begin = 0, n; begin < count; begin += n, ++list.chunks) {
         n = std::min(size, count - begin);
-        Chunk &chunk = FillChunk(scheduler, worker, n, tasks + begin, of, level, count, numbers);
-        numbers.first += n;
+        Chunk &chunk = FillChunk(scheduler, worker, n, tasks + begin, of, level, number);
+        number += n;
         chunk.isPinned = onWorker != kAnyWorker;
         chunk.next = list.newest;
         list.newest = &chunk;
@@ -88,11 +87,11 @@ ChunkList MakeChunks(Scheduler &scheduler, const Worker *worker, uint32_t count,
     return list;
 }
 
-void Deliver(Scheduler &scheduler, Worker *worker, const ChunkList &tasks) noexcept {
+void Deliver(Scheduler &scheduler, Worker *worker, const ChunkList &tasks,
+             bool areDeferred) noexcept {
     for (Node *node = tasks.newest; race::kFinder && node != nullptr; node = node->next)
         race::Submitted(1, static_cast<Chunk *>(node)->Tasks());
-    if (IsTraced(scheduler) && !tasks.newest->numbers.areTraced)
-        TraceDeferred(scheduler, worker, tasks);
+    if (IsTraced(scheduler) && areDeferred) TraceDeferred(scheduler, worker, tasks);
     if (tasks.onWorker != kAnyWorker)
         return Mail(scheduler, worker, tasks.onWorker, tasks.newest, tasks.oldest);
     if (worker == nullptr || tasks.chunks != 1)

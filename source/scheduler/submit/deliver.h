@@ -11,10 +11,9 @@ namespace weft::internal {
 uint32_t ChunkSize(const Scheduler &scheduler, uint32_t count, uint32_t onWorker) noexcept;
 
 /// Takes a chunk with these tasks, at most kLargeChunkTasks. Aborts with a report if there is no
-/// memory. `worker`: the caller's, or null. `all`: the number of tasks of the submission, for the
-/// report.
+/// memory. `worker`: the caller's, or null.
 Chunk &FillChunk(Scheduler &scheduler, const Worker *worker, uint32_t count, const Task *tasks,
-                 const TasksOf &of, Level level, uint32_t all, TaskNumbers numbers = {}) noexcept;
+                 const TasksOf &of, Level level, uint32_t number = 0) noexcept;
 
 /// Gives the chunk back to its pool.
 void GiveChunk(Scheduler &scheduler, const Worker *worker, Chunk &chunk) noexcept;
@@ -22,10 +21,11 @@ void GiveChunk(Scheduler &scheduler, const Worker *worker, Chunk &chunk) noexcep
 /// Copies all tasks of a submission into chunks.
 ChunkList MakeChunks(Scheduler &scheduler, const Worker *worker, uint32_t count, const Task *tasks,
                      const TasksOf &of, Level level, uint32_t onWorker,
-                     TaskNumbers numbers = {}) noexcept;
+                     uint32_t number = 0) noexcept;
 
-/// Makes the chunks visible. `worker`: the caller's, or null.
-void Deliver(Scheduler &scheduler, Worker *worker, const ChunkList &tasks) noexcept;
+/// Makes the chunks visible. `worker`: the caller's, or null. `areDeferred`: they have no numbers.
+void Deliver(Scheduler &scheduler, Worker *worker, const ChunkList &tasks,
+             bool areDeferred = true) noexcept;
 
 /// `n` references to the deferred tasks are gone. Hands the tasks over when they may begin.
 void Reach(Scheduler &scheduler, Worker *worker, Deferred &deferred, uint32_t n) noexcept;

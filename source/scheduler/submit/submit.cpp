@@ -16,54 +16,48 @@ constexpr uint32_t kFew = 16;  // at most so many tasks become one entry each
 
 // The worker pops the newest entry first. So the first task is the newest one.
 WEFT_FORCEINLINE void EnqueueEntries(Worker &worker, uint32_t count, const Task *tasks,
-                                     const TasksOf &of, Level level) noexcept {
+                                     const TasksOf &of, Level level, uint32_t number,
+                                     bool isTraced) noexcept {
     WorkStealingDeque<Entry> &queue = worker.queue[level.Index()];
-    if (!queue.Reserve(count)) OutOfMemory(*worker.scheduler, count);
+    if (!queue.Reserve(count)) OutOfMemory(*worker.scheduler);
     const auto stage = queue.Staging();
-    for (uint32_t i = 0; i < count; ++i) stage(count - 1 - i, Entry::Of(tasks[i], of));
+    for (uint32_t i = 0; i < count; ++i)
+        stage(count - 1 - i, Entry::Of(tasks[i], of, isTraced ? number + i : 0));
     queue.Publish(count);
     worker.holds |= level.Bit();
     PublishedOwn(worker, level, count);
 }
 
-// The last tasks are pushed first, so the worker pops task 0 first. Thieves begin with the last
-// tasks while the rest is copied. Sleepers are woken after the first chunks. They may fall asleep
-// again during the copy, so they are woken once more at the end. A notice may be hidden meanwhile,
-// so it is shown each time.
+// The last chunk is pushed first, so the worker pops task 0 first, and thieves begin with the last
+// tasks meanwhile. Sleepers are woken after the first chunk. They may fall asleep again during the
+// copy, so they are woken once more at the end. A notice may be hidden meanwhile, so it is shown
+// each time.
 void EnqueueChunks(Worker &worker, uint32_t count, const Task *tasks, const TasksOf &of,
-                   Level level, uint32_t size, const TaskNumbers &numbers) noexcept {
-    constexpr uint32_t kAtOnce = 8;
-    WorkStealingDeque<Entry> &queue = worker.queue[level.Index()];
+                   Level level, uint32_t size, uint32_t number) noexcept {
     const uint32_t chunks = (count - 1) / size + 1;
-    if (!queue.Reserve(chunks)) OutOfMemory(*worker.scheduler, count);
-    worker.holds |= level.Bit();
-    for (uint32_t left = chunks; left != 0;) {
-        const uint32_t n = std::min(left, kAtOnce);
-        const auto stage = queue.Staging();
-        for (uint32_t i = 0; i < n; ++i) {
-            const uint32_t begin = --left * size;
-            stage(i, Entry::Of(FillChunk(*worker.scheduler, &worker, std::min(size, count - begin),
-                                         tasks + begin, of, level, count,
-                                         {numbers.first + begin, numbers.areTraced})));
-        }
-        queue.Publish(n);
-        if (left == 0 || left + n == chunks || (kUnnoticed & level.Bit()) == 0)
-            PublishedOwn(worker, level, left + n);
+    for (uint32_t left = chunks; left-- != 0;) {
+        const uint32_t begin = left * size;
+        Push(worker, level,
+             Entry::Of(FillChunk(*worker.scheduler, &worker, std::min(size, count - begin),
+                                 tasks + begin, of, level, number + begin)));
+        if (left == 0 || left + 1 == chunks || (kUnnoticed & level.Bit()) == 0)
+            PublishedOwn(worker, level, left + 1);
     }
 }
 
 }  // namespace
 
 void Enqueue(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
-             const TasksOf &of, Level level, uint32_t onWorker, TaskNumbers numbers) noexcept {
+             const TasksOf &of, Level level, uint32_t onWorker, uint32_t number) noexcept {
     if (worker == nullptr || onWorker != kAnyWorker)
         return Deliver(scheduler, worker,
-                       MakeChunks(scheduler, worker, count, tasks, of, level, onWorker, numbers));
+                       MakeChunks(scheduler, worker, count, tasks, of, level, onWorker, number),
+                       false);
     const uint32_t size = count <= kFew ? 1 : ChunkSize(scheduler, count, kAnyWorker);
-    if (size == 1 && WEFT_LIKELY(!numbers.areTraced))
-        EnqueueEntries(*worker, count, tasks, of, level);
+    if (size == 1)
+        EnqueueEntries(*worker, count, tasks, of, level, number, IsTraced(scheduler));
     else
-        EnqueueChunks(*worker, count, tasks, of, level, size, numbers);
+        EnqueueChunks(*worker, count, tasks, of, level, size, number);
 }
 
 // A thread that pins tasks to itself has not detached yet. It may be detaching; then it reads
@@ -114,7 +108,7 @@ bool Submit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *ta
         if (counter != nullptr && !Raise(scheduler, worker, *counter, count)) return false;
         AddTo(worker->submitted, count, kRelaxed);  // as in CountTasks
         EnqueueEntries(*worker, count, tasks, TasksWith(worker, counter, options),
-                       LevelOf(scheduler, worker, options));
+                       LevelOf(scheduler, worker, options), 0, false);
         return true;
     }
     if (!CountInGroup(scheduler.options, options, counter) ||
@@ -122,9 +116,9 @@ bool Submit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *ta
         return false;
     const TasksOf of = TasksWith(worker, counter, options);
     const Level level = LevelOf(scheduler, worker, options);
-    TaskNumbers numbers;
-    if (IsTraced(scheduler)) numbers = TraceSubmit(scheduler, worker, count, tasks, of, level);
-    Enqueue(scheduler, worker, count, tasks, of, level, options.worker, numbers);
+    const uint32_t number =
+        IsTraced(scheduler) ? TraceSubmit(scheduler, worker, count, tasks, of, level) : 0;
+    Enqueue(scheduler, worker, count, tasks, of, level, options.worker, number);
     return true;
 }
 

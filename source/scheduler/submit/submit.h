@@ -29,7 +29,7 @@ bool CountTasks(Scheduler &scheduler, Worker *worker, uint32_t count, Counter *c
 
 /// Makes tasks visible. The caller has raised their counter, and counted them as submitted.
 void Enqueue(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
-             const TasksOf &of, Level level, uint32_t onWorker, TaskNumbers numbers = {}) noexcept;
+             const TasksOf &of, Level level, uint32_t onWorker, uint32_t number = 0) noexcept;
 
 /// Bind: call it before pinned tasks are submitted, or waits begin that must end on this worker.
 /// Unbind: some of them are over. An attached thread detaches only when none is left. Bind returns

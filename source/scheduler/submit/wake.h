@@ -48,7 +48,7 @@ WEFT_FORCEINLINE void PublishedOwn(Worker &worker, Level level, uint32_t entries
 }
 /// Pushes an entry to the own deque of that level. Call PublishedOwn afterwards.
 WEFT_FORCEINLINE void Push(Worker &worker, Level level, const Entry &entry) noexcept {
-    if (WEFT_UNLIKELY(!worker.queue[level.Index()].Push(entry))) OutOfMemory(*worker.scheduler, 1);
+    if (WEFT_UNLIKELY(!worker.queue[level.Index()].Push(entry))) OutOfMemory(*worker.scheduler);
     worker.holds |= level.Bit();
 }
 /// Pushes it, and tells others.

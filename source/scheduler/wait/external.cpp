@@ -147,7 +147,7 @@ bool BlockThread(Worker &worker, const WaitFor &what) noexcept {
         return ParkWorker(worker, waiter, deadline);
     };
     const Registration result = WaitOnThread(scheduler, &worker, nullptr, what, park);
-    if (result == Registration::NoRecord) OutOfMemory(scheduler, 0);
+    if (result == Registration::NoRecord) OutOfMemory(scheduler);
     worker.current->wait.counter.store(nullptr, kRelaxed);
     Emit(scheduler, &worker, TraceKind::Resume, &what.counter, what.value);
     return result == Registration::Satisfied;

@@ -109,8 +109,9 @@ bool MayRunInline(const Fiber &self, const WaitFor &what) noexcept {
 
 // Runs tasks of the frame's counter on the waiter's stack, while they are the newest of the worker
 // and nothing else is due. Returns how many have finished that are not counted. kPrivate: nobody
-// else waits for the counter. Otherwise each task is counted at once: if the fiber is left
-// meanwhile, a waiter for a value above zero must not miss it. `pop`: takes such a task.
+// else waits for the counter, and the tasks are not traced. Otherwise each task is counted at once:
+// if the fiber is left meanwhile, a waiter for a value above zero must not miss it. `pop`: takes
+// such a task.
 template <bool kPrivate, class Pop>
 WEFT_FORCEINLINE uint32_t RunInline(Fiber &self, InlineFrame &frame, uint32_t most,
                                     Pop pop) noexcept {
@@ -129,7 +130,7 @@ WEFT_FORCEINLINE uint32_t RunInline(Fiber &self, InlineFrame &frame, uint32_t mo
         }
         self.name.store(entry.Name(), kRelaxed);
         if (kPrivate && entry.TheKind() == Entry::Task) {
-            RunTask(self, entry.TheTask(), GroupOf(entry));
+            RunTask(self, entry.UntracedTask(), GroupOf(entry));
             ++ran;
         } else {
             RunEntry(self, entry);
