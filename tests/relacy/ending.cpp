@@ -56,7 +56,7 @@ Fiber *Rescue(Worker &, const Work &) noexcept { return nullptr; }
 void PutBehind(Worker &, const Work &) noexcept {}
 void PrepareToBlock(Worker &) noexcept {}
 void BeginWait(Fiber &, const WaitFor &) noexcept {}
-void OutOfMemory(const Scheduler &, uint32_t) noexcept { env::Panic("out of memory"); }
+void OutOfMemory(const Scheduler &) noexcept { env::Panic("out of memory"); }
 void ReportWrongScheduler(const Scheduler &, const char *, const Counter &) noexcept {
     env::Panic("an unexpected report");
 }
@@ -68,10 +68,9 @@ void ReportOnce(Scheduler &, ReportCode, const char *, const char *, ...) noexce
 }
 void EmitNow(Scheduler &, Worker *, TraceKind, const Counter *, uint32_t, uint32_t) noexcept {}
 void EmitReady(Scheduler &, Worker *, Fiber &) noexcept {}
-void NoteVictim(const Entry &, uint32_t) noexcept {}
-TaskNumbers TraceSubmit(Scheduler &, Worker *, uint32_t, const Task *, const TasksOf &,
-                        Level) noexcept {
-    return {};
+uint32_t TraceSubmit(Scheduler &, Worker *, uint32_t, const Task *, const TasksOf &,
+                     Level) noexcept {
+    return 0;
 }
 void TraceDeferred(Scheduler &, Worker *, const ChunkList &) noexcept {}
 // A task that waits keeps its stack. Its worker runs the loop on top of it, so only one task may

@@ -62,7 +62,7 @@ NEITHER = ["source/platform/"]
 # Weakenings that each run includes, to show that the suites can fail: file, function, and part of the operation.
 SAMPLE = [
     ("source/containers/work_stealing_deque.h", "PopIf", "m_bottom.exchange(bottom, kSeqCst)"),
-    ("source/containers/push_list.h", "TakeAll", "m_head.exchange(nullptr, kAcquire)"),
+    ("source/containers/push_list.h", "TakeNewestFirst", "m_head.exchange(nullptr, kAcquire)"),
     ("source/core/idle.h", "PlainWanted", "m_state.load(kSeqCst)"),
 ]
 
