@@ -269,7 +269,6 @@ check sleep all_run -DPOSTERS=1 -DCHILDREN=1
 check sleep all_run -DPOSTERS=2 -DCHILDREN=0 -DRENDEZVOUS=1
 bug sleep safety NO_LAST_LOOK
 bug sleep all_run NO_LAST_LOOK -DPOSTERS=1
-bug sleep all_run NO_LOOK_AFTER_HIDE -DCHILDREN=0
 bug sleep safety BIT_FIRST
 bug sleep safety WAKE_BEFORE_PUBLISH
 bug sleep safety LAST_SEARCHER_SILENT -DRENDEZVOUS=1 -DCHILDREN=0

@@ -1,9 +1,8 @@
-// An intrusive list. Any thread may push. One thread at a time takes all nodes, in the order of the
-// pushes.
+// An intrusive list. Any thread may push. One thread at a time takes all nodes.
 //
-// Push is lock-free: its CAS fails only if another Push or a TakeAll succeeded. There is no ABA
-// problem, because no node is taken out of the middle: TakeAll detaches all nodes with one
-// exchange.
+// Push is lock-free: apart from its first CAS, one fails only if another Push or a TakeAll
+// succeeded. There is no ABA problem, because no node is taken out of the middle: TakeAll detaches
+// all nodes with one exchange.
 #pragma once
 
 #include "platform/env.h"
@@ -33,7 +32,7 @@ public:
     /// Takes all nodes. Returns the newest one, linked to the older ones; null if the list is
     /// empty.
     Node *TakeNewestFirst() noexcept {
-        // seq_cst: a consumer that has announced that it sleeps looks here once more.
+        // seq_cst: stronger than needed. A last look before a sleep calls IsEmpty.
         if (m_head.load(kSeqCst) == nullptr) return nullptr;
         return m_head.exchange(nullptr, kAcquire);  // acquire: pairs with Push
     }

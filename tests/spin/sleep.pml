@@ -1,12 +1,12 @@
-/* Falling asleep and waking up. Names are those of the source: core/idle.h, core/notices.h, and in scheduler/: submit/wake.cpp
+/* Falling asleep and waking up. Names are those of the source: core/idle.h, and in scheduler/: submit/wake.cpp
  * (Published, WakePlain, Inject), policy/places.cpp (TakeInjected, AnyWork), policy/next_work.cpp (NextWork), run/idle_loop.cpp
  * (FindWork, Sleep).
  *
  * Modelled    WORKERS workers look for work, search, announce that they sleep, check for work again, and park. POSTERS external
  *             threads each put a task into the injector, and then check for sleepers (Inject). Workers publish, too: the first
- *             CHILDREN tasks submit one task each to their worker's deque, and a worker that sees the notice moves the items of
- *             the injector there. Each look at a deque, and each change of a deque, of the state of Idle, of a sleeper's bit, of
- *             the notice and of a parker is one step.
+ *             CHILDREN tasks submit one task each to their worker's deque, and a worker that sees items in the injector
+ *             moves them there. Each look at a deque, and each change of a deque, of the state of Idle, of a sleeper's bit and
+ *             of a parker is one step.
  * Bounds      WORKERS, POSTERS, CHILDREN; one level, no choosy workers. IdlePolicy is Balanced or Sleep: a search may end after
  *             any look.
  * Asserted    A worker has a token to consume if and only if its bit was taken. A token is never overwritten. No number in the
@@ -40,7 +40,6 @@ byte injector, queue[WORKERS];  /* numbers of tasks */
 byte searchers, sleepers;       /* m_state, one word: read and changed in one step */
 byte asleep;                    /* m_plain */
 bool token[WORKERS];            /* the parkers */
-bool shown;                     /* the notice for the injector */
 byte begun, ended;
 
 #if defined(TRACES) && WORKERS == 2
@@ -104,25 +103,11 @@ inline PublishedOwn() {
     fi
 }
 
-inline Show() {
-    if
-    :: atomic { shown -> skip }
-    :: atomic { !shown -> skip }; shown = true
-    fi
-}
-
 inline TakeInjected() {
     if
-    :: atomic { !shown -> skip }
-    :: atomic { shown -> skip };
+    :: atomic { injector == 0 -> skip }
+    :: atomic { injector != 0 -> skip };
         atomic { i = injector; injector = 0; Follow() };
-        shown = false;                                          /* Hide */
-#ifndef BUG_NO_LOOK_AFTER_HIDE
-        if
-        :: atomic { injector == 0 -> skip }
-        :: atomic { injector != 0 -> skip }; Show()
-        fi;
-#endif
         do
         :: i > 0 -> atomic { queue[self]++; i--; Follow() }; PublishedOwn()
         :: else -> break
@@ -260,11 +245,9 @@ proctype Poster() {
 
 #ifdef BUG_WAKE_BEFORE_PUBLISH
     Published();
-    injector++;
-    Show()
+    injector++
 #else
     atomic { injector++; Follow() };                            /* Inject */
-    Show();
     Published()
 #endif
 #ifdef TRACES

@@ -25,7 +25,8 @@ bool OwnsWork(const Worker &worker) noexcept {
     }
     // without workers nobody else may come for these
     const Scheduler &scheduler = *worker.scheduler;
-    return !worker.inbox.IsEmpty() || (scheduler.workerCount == 0 && scheduler.AnyBehind());
+    return !worker.inbox.IsEmpty() ||
+           (scheduler.workerCount == 0 && (scheduler.AnyBehind() || !scheduler.injector.IsEmpty()));
 }
 
 // Raises slotsInUse to `slots` if it is lower.

@@ -164,7 +164,9 @@ Work TakeUsual(Worker &worker, Level level) noexcept {
     if (const Work work = Steal(worker, level)) return work;
     if (const Work work = TakeBehind(worker, level)) return work;
     if ((worker.scheduler->notices.Look() & Notices::kLevels & level.Bit()) != 0)
-        worker.scheduler->notices.Hide(level.Bit(), [&] { return AnyOf(worker, level); });
+        worker.scheduler->notices.Hide(level.Bit(), [&] {
+            return AnyOf(worker, level) || !worker.scheduler->injector.IsEmpty();
+        });
     return {};
 }
 
@@ -239,6 +241,7 @@ bool AttendNow(Worker &worker) noexcept {
     const uint32_t same = LevelsOf(1, static_cast<uint32_t>(own) + 1);
     return fair.isUrgent || (seen & worker.filter.may & higher) != 0 ||
            (worker.filter.pinned & same) != 0 || !worker.inbox.LooksEmpty() ||
+           !scheduler.injector.LooksEmpty() ||
            ((seen & Notices::kTimed) != 0 && scheduler.timers.MayBeDue());
 }
 

@@ -9,7 +9,7 @@
 //              highest level: a chunk that was put behind the others, or else of its own deque.
 //              Every fourth time it tries to steal before that, from all others in turn. If it has
 //              found work there, the next fair pick is due after 200 us, and every second one
-//              steals. Usual picks follow a fair one for at least 20 us, and for at least five
+//              steals. Usual picks follow a fair one for at least 50 us, and for at least five
 //              times as long as it took. A task that yields makes the next pick a fair one. If a
 //              deadline was due, one usual pick, of what it was for, comes before the fair one.
 //  late level  Each level but the first gets up to an eighth of a worker's time while it has work.
@@ -43,10 +43,12 @@ void ReadClock(Worker &worker) noexcept;
 /// level.
 void StartClock(Worker &worker) noexcept;
 
-/// Returns true if something else may be due.
+/// Returns true if something else may be due. Looks for work from outside after each reading of the
+/// clock: a look at each pick would slow the threads that submit it.
 WEFT_FORCEINLINE bool IsCalled(const Worker &worker) noexcept {
     return (worker.scheduler->notices.Look() & worker.filter.heeds) != 0 ||
-           worker.filter.isSpecial || worker.fair.isUrgent || !worker.inbox.LooksEmpty();
+           worker.filter.isSpecial || worker.fair.isUrgent || !worker.inbox.LooksEmpty() ||
+           (worker.fair.budget == worker.fair.period && !worker.scheduler->injector.LooksEmpty());
 }
 
 /// Takes the fiber that the worker has made ready last, if nothing is before it, and nothing else
@@ -67,14 +69,20 @@ WEFT_FORCEINLINE Fiber *NextReady(Worker &worker) noexcept {
     return &entry.TheFiber();
 }
 
-/// Pops the newest own entry of the usual level, unless it is a fiber, or something else is due. If
-/// finished tasks are not counted yet, the entry has to be of the same counter. Returns false if
-/// NextWork has to decide.
-WEFT_FORCEINLINE bool NextPlain(Worker &worker, Entry &entry) noexcept {
+/// Pops the newest own entry of the first Normal level that has one, unless it is a fiber, or
+/// something else is due. If finished tasks are not counted yet, the entry has to be of the same
+/// counter. Returns false if NextWork has to decide.
+WEFT_FORCEINLINE bool NextPlain(Worker &worker, Entry &entry, Level &level) noexcept {
     if (WEFT_UNLIKELY(--worker.fair.budget == 0)) return false;
     if (WEFT_UNLIKELY(IsCalled(worker) || worker.handOver.last != nullptr)) return false;
+    level = worker.filter.home;
+    const uint32_t held = worker.holds & worker.filter.may & kNormalLevels;
+    if (WEFT_UNLIKELY((held & level.Bit()) == 0)) {
+        if (held == 0) return false;
+        level = Level::At(LowestBit(held));
+    }
     const Finished &finished = worker.finished;
-    return worker.queue[worker.filter.home.Index()].PopIf(entry, [&](const Entry &next) {
+    return worker.queue[level.Index()].PopIf(entry, [&](const Entry &next) {
         return next.TheKind() != Entry::Fiber && finished.MayFollow(next.TheCounter());
     });
 }

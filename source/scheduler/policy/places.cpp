@@ -56,12 +56,16 @@ bool TakeDueTimers(Worker &worker) noexcept {
 
 // The oldest node becomes the newest entry, so that the owner takes the oldest first.
 void TakeInjected(Worker &worker) noexcept {
-    uint32_t nodes = 0;
-    for (Node *next = worker.scheduler->injector.TakeNewestFirst(); next != nullptr; ++nodes) {
+    Node *next = worker.scheduler->injector.TakeNewestFirst();
+    if (IsTraced(*worker.scheduler) && next != nullptr) {
+        uint32_t nodes = 0;
+        for (const Node *node = next; node != nullptr; node = node->next) ++nodes;
+        Emit(*worker.scheduler, &worker, TraceKind::TakeInbox, nullptr, nodes);
+    }
+    while (next != nullptr) {
         Node &node = *std::exchange(next, next->next);
         PushEntry(worker, node.level, Entry::Of(node));
     }
-    if (nodes != 0) Emit(*worker.scheduler, &worker, TraceKind::TakeInbox, nullptr, nodes);
 }
 
 void TakeMail(Worker &worker) noexcept {
@@ -86,6 +90,32 @@ void NoteVictim(Worker &worker, Level level, Entry &entry, uint32_t victim) noex
             FillChunk(*worker.scheduler, &worker, 1, &task, entry, level, entry.Number()));
     }
     entry.TheChunk().stolenFrom = victim;
+}
+
+// Returns true if the worker must not steal of the level yet. If the ticks have begun anew, returns
+// false.
+bool Rests(Worker &worker, uint64_t now, Level level) noexcept {
+    Thief &thief = worker.thief;
+    const uint64_t time = now - thief.stoleAt, tasks = worker.ended.load(kRelaxed) - thief.ended;
+    if (std::exchange(thief.isBusy, false))
+        thief.tookTiny = time < tasks * (worker.scheduler->tuning.millisecond / 5000);
+    return time < thief.rest && level == thief.restsFrom && level.priority != Priority::High;
+}
+
+// A theft costs the victim cache misses, and suspends a task that waits for what was stolen. So the
+// worker does not steal of the level again for up to 4 us if its latest loot lasted less than that,
+// and for up to 16 us if tasks are tiny.
+void NoteLoot(Worker &worker, uint64_t now, Level level) noexcept {
+    Thief &thief = worker.thief;
+    const uint64_t millisecond = worker.scheduler->tuning.millisecond;
+    const auto after = static_cast<int64_t>(now - (thief.stoleAt + thief.rest));
+    const bool rests = thief.tookTiny || after < static_cast<int64_t>(millisecond / 250);
+    const uint64_t most = millisecond / (thief.tookTiny ? 64 : 250);
+    thief.rest = rests ? std::min(2 * thief.rest + millisecond / 1000, most) : 0;
+    thief.ended = worker.ended.load(kRelaxed);
+    thief.restsFrom = level;
+    thief.stoleAt = now;
+    thief.isBusy = thief.isPatient = true;
 }
 
 constexpr uint64_t kMostMore = 24;  // the most entries that are taken in addition to the first
@@ -155,7 +185,7 @@ Work Steal(Worker &worker, Level level, bool isFair) noexcept {
     if (slots <= 1) return {};
     Thief &thief = worker.thief;
     const uint64_t now = env::Ticks();
-    if (thief.Rests(now, level)) return {};
+    if (Rests(worker, now, level)) return {};
     const bool isPatient = thief.isPatient;
     bool leaves = false;
     Work work{{}, level, false};
@@ -176,7 +206,7 @@ Work Steal(Worker &worker, Level level, bool isFair) noexcept {
             result = queue.StealIf(work.entry, wants);
         } while (result == StealResult::Lost);
         if (result != StealResult::Taken) continue;
-        thief.NoteLoot(now, level, scheduler.tuning.millisecond, worker.ended.load(kRelaxed));
+        NoteLoot(worker, now, level);
         if (leaves) thief.isPatient = false;
         worker.figures.Count(&Figures::steals);
         if (IsTraced(scheduler)) NoteVictim(worker, level, work.entry, victim);

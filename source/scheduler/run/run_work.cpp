@@ -196,8 +196,9 @@ FiberContext *FiberMain(void *arg) noexcept {
             RunWork(self, work.entry, work.level, work.isPinned);
             if (work.isPinned) Unbind(*self.worker->scheduler, self.worker, *self.worker, 1);
             work = race::kFinder ? EndOnFiber(*self.worker) : Work();
-            for (Entry next; !race::kFinder && NextPlain(*self.worker, next);)
-                RunWork(self, next, self.worker->filter.home, false);
+            Level level;
+            for (Entry next; !race::kFinder && NextPlain(*self.worker, next, level);)
+                RunWork(self, next, level, false);
         }
         SwitchTo(self, work ? work.entry.TheFiber() : self.worker->thread, Destination::ToPool);
     }

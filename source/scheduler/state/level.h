@@ -53,6 +53,7 @@ constexpr uint32_t LevelsOf(uint32_t slots, uint32_t limit = kPriorities) noexce
 }
 inline constexpr uint32_t kAllLevels = LevelsOf((1u << kSlots) - 1);
 inline constexpr uint32_t kHighLevels = LevelsOf((1u << kSlots) - 1, 1);
+inline constexpr uint32_t kNormalLevels = LevelsOf((1u << kSlots) - 1, 2) & ~kHighLevels;
 /// The levels of no group. A worker that may run all of them is not choosy (core/idle.h).
 inline constexpr uint32_t kPlainLevels = LevelsOf(1);
 /// A bit beside the levels in the mask of each sleeper: it can keep a deadline, whatever it runs.

@@ -24,8 +24,8 @@ struct Node {
     Level level;
 };
 
-/// What counts tasks, and the name that they have in reports. Both may be null. Two bits are free
-/// for the kind of an entry.
+/// What counts tasks, and the name that they have in reports. Both may be null. In the word of the
+/// counter, two bits are for the kind of an entry, and the upper 16 for its number.
 class TasksOf {
 public:
     TasksOf() = default;

@@ -121,28 +121,10 @@ struct Thief {
     uint64_t rest = 0;   // for so long after `stoleAt` it takes nothing of `restsFrom`
     uint64_t ended = 0;  // Worker::ended at `stoleAt`
     Level restsFrom;
+    bool isBusy = false;    // it has not looked at others since `stoleAt`
+    bool tookTiny = false;  // the tasks until that look took less than 200 ns each
     bool isPatient = true;  // it leaves lone fibers to their workers once
     uint32_t left = 0;      // entries that the latest victim had left
-
-    /// Returns true if it must not steal of the level yet. If the ticks have begun anew, returns
-    /// false.
-    bool Rests(uint64_t now, Level level) const noexcept {
-        return now - stoleAt < rest && level == restsFrom && level.priority != Priority::High;
-    }
-    /// The worker does not steal of the same level again for up to 4 us if the latest loot lasted
-    /// less than that, and for up to 16 us if tasks take less than 200 ns. A theft costs the victim
-    /// cache misses, and suspends a task that waits for what was stolen. `allEnded`: Worker::ended
-    void NoteLoot(uint64_t now, Level level, uint64_t millisecond, uint64_t allEnded) noexcept {
-        const auto after = static_cast<int64_t>(now - (stoleAt + rest));
-        const bool areTiny = after < static_cast<int64_t>((allEnded - ended) * millisecond / 5000);
-        const bool wasShort = after < static_cast<int64_t>(millisecond / 250);
-        const uint64_t most = millisecond / (areTiny ? 64 : 250);
-        rest = wasShort || areTiny ? std::min(2 * rest + millisecond / 1000, most) : 0;
-        ended = allEnded;
-        restsFrom = level;
-        stoleAt = now;
-        isPatient = true;
-    }
 };
 
 /// Adds to a number of the worker that only its owner writes. `order`: of the store.

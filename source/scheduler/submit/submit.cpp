@@ -29,19 +29,22 @@ WEFT_FORCEINLINE void EnqueueEntries(Worker &worker, uint32_t count, const Task 
 }
 
 // The last chunk is pushed first, so the worker pops task 0 first, and thieves begin with the last
-// tasks meanwhile. Sleepers are woken after the first chunk. They may fall asleep again during the
+// tasks meanwhile. Sleepers are woken after the first chunks. They may fall asleep again during the
 // copy, so they are woken once more at the end. A notice may be hidden meanwhile, so it is shown
 // each time.
 void EnqueueChunks(Worker &worker, uint32_t count, const Task *tasks, const TasksOf &of,
                    Level level, uint32_t size, uint32_t number) noexcept {
+    constexpr uint32_t kAtOnce = 8;
     const uint32_t chunks = (count - 1) / size + 1;
     for (uint32_t left = chunks; left-- != 0;) {
         const uint32_t begin = left * size;
         Push(worker, level,
              Entry::Of(FillChunk(*worker.scheduler, &worker, std::min(size, count - begin),
                                  tasks + begin, of, level, number + begin)));
-        if (left == 0 || left + 1 == chunks || (kUnnoticed & level.Bit()) == 0)
-            PublishedOwn(worker, level, left + 1);
+        if (left == 0 || left + kAtOnce == chunks)
+            PublishedOwn(worker, level, chunks);
+        else
+            worker.scheduler->notices.Show(level.Bit() & ~kUnnoticed);
     }
 }
 
