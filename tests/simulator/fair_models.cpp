@@ -54,9 +54,15 @@ void LoopsGiveTurns(Caller caller) {
     const SchedulerOptions options = FairOptions(workers);
     Loops loops{&counters, &event.over, 100, Random(2) != 0};
     auto begins = [&](TaskScheduler *) { event.Begin(); };
+    auto nothing = [](TaskScheduler *) {};
     TaskScheduler scheduler(options);
     HostThread outside([&] {
         Compute(300 + Random(300));
+        // a worker may hide the notice of High work because it has taken the task before
+        for (uint32_t before = Random(20); before != 0; --before) {
+            scheduler.AddTask(MakeTask(nothing), nullptr, Of(Priority::High));
+            for (uint32_t i = Random(100); i != 0; --i) weft::env::SchedulePoint(nullptr);
+        }
         event.Ask();
         scheduler.AddTask(MakeTask(begins), nullptr, Of(Priority::High));
     });
