@@ -1,6 +1,6 @@
 #include "weft/task_scheduler.h"
 
-#include "support/scheduler_run.h"
+#include "scheduler/silent_runs.h"
 #include "support/spin.h"
 
 #include <atomic>
@@ -67,12 +67,9 @@ TEST_CASE("wait: fork-join recursion", "[wait][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         for (bool fused : {false, true}) {
             INFO(test::Describe(point) << (fused ? ", fused" : ""));
-            test::Runner runner(point);
             Fib fib{10, fused};  // 88 tasks wait, fewer than there are fibers
-            CHECK(runner.Run([&](TaskScheduler &scheduler) { Fib::Run(&scheduler, &fib); }) ==
-                  Status::Ok);
+            test::RunSilently(point, [&](TaskScheduler &scheduler) { Fib::Run(&scheduler, &fib); });
             CHECK(fib.result == 55);
-            CHECK(runner.log.Text() == "");
         }
     }
 }
@@ -82,25 +79,22 @@ TEST_CASE("wait: inline tasks nest while there is stack, deeper ones take anothe
     for (uint32_t workers : {1u, 2u}) {
         for (bool fused : {false, true}) {
             INFO(workers << " workers" << (fused ? ", fused" : ""));
-            test::Runner runner(test::Options(workers));
             std::atomic<uint32_t> reached{0};
             // With two workers each link may be stolen. Then each link takes a fiber.
             const uint32_t depth = workers == 1 ? 3000 : 100;
             Link first{depth, fused, &reached};
-            CHECK(runner.Run([&](TaskScheduler &scheduler) { Link::Run(&scheduler, &first); }) ==
-                  Status::Ok);
+            test::RunSilently(test::Options(workers),
+                              [&](TaskScheduler &scheduler) { Link::Run(&scheduler, &first); });
             CHECK(reached.load() == depth + 1);
-            CHECK(runner.log.Text() == "");
         }
     }
 }
 
 TEST_CASE("wait: pending decrements do not pile up behind tasks of other counters", "[wait]") {
-    test::Runner runner(test::Options(1));
     Fib fib{18, false};
-    CHECK(runner.Run([&](TaskScheduler &scheduler) { Fib::Run(&scheduler, &fib); }) == Status::Ok);
+    test::RunSilently(test::Options(1),
+                      [&](TaskScheduler &scheduler) { Fib::Run(&scheduler, &fib); });
     CHECK(fib.result == 2584);
-    CHECK(runner.log.Text() == "");
 }
 
 TEST_CASE("wait: finished tasks are counted before AddTasksAndWait runs its first task",
@@ -138,17 +132,15 @@ TEST_CASE("wait: nested waits work with two fibers", "[wait][grid]") {
             scheduler.WaitForCounter(&counter);
             parents.fetch_add(leaves.load() % 20 == 0 ? 1 : 0);
         });
-        test::Runner runner(point);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::RunSilently(point, [&](TaskScheduler &scheduler) {
             for (int i = 0; i < 10; ++i) {
                 Counter counter;
                 scheduler.AddTask(parent[0], &counter);
                 scheduler.WaitForCounter(&counter);
             }
-        }) == Status::Ok);
+        });
         CHECK(leaves.load() == 200);
         CHECK(parents.load() == 10);
-        CHECK(runner.log.Text() == "");
     }
 }
 
@@ -261,18 +253,16 @@ TEST_CASE("wait: a hundred fibers wait for one counter", "[wait][grid]") {
             scheduler.WaitForCounter(&gate);
             resumed.fetch_add(1);
         });
-        test::Runner runner(point);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::RunSilently(point, [&](TaskScheduler &scheduler) {
             Counter counter;
             scheduler.AddTasks(100, waiters.Tasks(), &counter);
             test::YieldUntil(scheduler, [&] { return started.load() == 100; });
             early = resumed.load();
             scheduler.DecrementCounter(&gate);
             scheduler.WaitForCounter(&counter);
-        }) == Status::Ok);
+        });
         CHECK(early == 0);
         CHECK(resumed.load() == 100);
-        CHECK(runner.log.Text() == "");
     }
 }
 
@@ -282,7 +272,6 @@ TEST_CASE(
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
         std::atomic<uint32_t> ran{0};
-        test::Runner runner(point);
         test::Batch leaf(6, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
         test::Batch parents(24, [&](TaskScheduler &scheduler, uint32_t) {
             for (int round = 0; round < 20; ++round) {
@@ -292,18 +281,16 @@ TEST_CASE(
                 counter.reset();  // AddressSanitizer reports later accesses
             }
         });
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::RunSilently(point, [&](TaskScheduler &scheduler) {
             scheduler.AddTasksAndWait(24, parents.Tasks());
-        }) == Status::Ok);
+        });
         CHECK(ran.load() == 24 * 20 * 6);
-        CHECK(runner.log.Text() == "");
     }
 }
 
 TEST_CASE("invariant 4: a counter may be freed while another thread sorts its waiters", "[wait]") {
-    test::Runner runner(test::Options(3));
     uint32_t rounds = 0;
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+    test::RunSilently(test::Options(3), [&](TaskScheduler &scheduler) {
         for (; rounds < 600; ++rounds) {
             auto counter = std::make_unique<Counter>();
             Counter others, all;
@@ -326,19 +313,17 @@ TEST_CASE("invariant 4: a counter may be freed while another thread sorts its wa
             counter.reset();  // tasks that lowered it may still be inside that call
             scheduler.WaitForCounter(&all);
         }
-    }) == Status::Ok);
+    });
     CHECK(rounds == 600);
-    CHECK(runner.log.Text() == "");
 }
 
 TEST_CASE("fault: counter reuse. A counter is used again right after each wait", "[wait][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
-        test::Runner runner(point);
         std::atomic<uint32_t> ran{0};
         uint32_t wrong = 0;
         test::Batch batch(5, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::RunSilently(point, [&](TaskScheduler &scheduler) {
             Counter counter;
             for (uint32_t round = 1; round <= 100; ++round) {
                 scheduler.AddTasks(1 + round % 5, batch.Tasks(), &counter);
@@ -346,16 +331,14 @@ TEST_CASE("fault: counter reuse. A counter is used again right after each wait",
                 wrong += !counter.IsZero();
                 if (wrong != 0) return;
             }
-        }) == Status::Ok);
+        });
         CHECK(wrong == 0);
         CHECK(ran.load() == 300);
-        CHECK(runner.log.Text() == "");
     }
 }
 
 // Eight fibers wait for the same counter in rounds. Each wait must end exactly once.
 TEST_CASE("wait: a counter at zero can be raised again, and no waiter wakes twice", "[wait]") {
-    test::Runner runner(test::Options(3));
     std::atomic<uint32_t> finished{0};
     std::atomic<uint32_t> notZero{0};
     Counter gate;
@@ -370,7 +353,7 @@ TEST_CASE("wait: a counter at zero can be raised again, and no waiter wakes twic
         }
         finished.fetch_add(1);
     });
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+    test::RunSilently(test::Options(3), [&](TaskScheduler &scheduler) {
         Counter all;
         scheduler.AddTasks(8, waiters.Tasks(), &all);
         for (uint32_t round = 1; round <= kRounds; ++round) {
@@ -381,10 +364,9 @@ TEST_CASE("wait: a counter at zero can be raised again, and no waiter wakes twic
             if (!test::YieldUntil(scheduler, [&] { return arrived.load() == 8 * round; })) return;
         }
         scheduler.WaitForCounter(&all);
-    }) == Status::Ok);
+    });
     CHECK(finished.load() == 8);
     CHECK(notZero.load() == 0);
-    CHECK(runner.log.Text() == "");
 }
 
 TEST_CASE("wait: AddTasksAndWait whose first task waits while others take the rest",
@@ -410,13 +392,11 @@ TEST_CASE("wait: AddTasksAndWait whose first task waits while others take the re
                 scheduler.AddTasksAndWait(2, inner.Tasks());
                 runs[i].fetch_add(1);
             });
-            test::Runner runner(point);
-            CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            test::RunSilently(point, [&](TaskScheduler &scheduler) {
                 scheduler.AddTasksAndWait(count, batch.Tasks());
                 for (auto &run : runs) wrong.fetch_add(run.load() != 1);
-            }) == Status::Ok);
+            });
             CHECK(wrong.load() == 0);
-            CHECK(runner.log.Text() == "");
         }
     }
 }
@@ -470,13 +450,11 @@ TEST_CASE("ResumeOn::SameWorker continues the fiber on its worker", "[wait][grid
             }
             resumed.fetch_add(1);
         });
-        test::Runner runner(point);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::RunSilently(point, [&](TaskScheduler &scheduler) {
             scheduler.AddTasksAndWait(20, waiters.Tasks());
-        }) == Status::Ok);
+        });
         CHECK(moved.load() == 0);
         CHECK(resumed.load() == 20);
-        CHECK(runner.log.Text() == "");
     }
 }
 
