@@ -67,8 +67,7 @@ TEST_CASE("runsLow: one fiber is enough for Low tasks that wait for higher ones"
                 options.workers = workers;
                 options.fibers = 1;
                 test::LimitLow(options, 1);
-                TaskOptions higher;
-                higher.priority = priority;
+                const TaskOptions higher{priority};
                 std::atomic<uint32_t> ran{0};
                 uint32_t beyond = 0;
                 test::Batch inner(5, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
