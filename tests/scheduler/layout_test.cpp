@@ -39,20 +39,16 @@ template struct Reveal<ForValues, &Counters::m_forValues>;
 
 namespace {
 
-// Returns the cache lines that hold `object`.
-template <class Object>
-std::set<uintptr_t> LinesOf(const Object &object) {
-    std::set<uintptr_t> lines;
-    const auto begin = reinterpret_cast<uintptr_t>(&object);
-    for (uintptr_t byte = begin; byte < begin + sizeof object; ++byte)
-        lines.insert(byte / kLineBytes);
-    return lines;
-}
-
+// Returns the cache lines that hold `objects`.
 template <class... Objects>
-std::set<uintptr_t> LinesOfAll(const Objects &...objects) {
+std::set<uintptr_t> LinesOf(const Objects &...objects) {
     std::set<uintptr_t> lines;
-    (lines.merge(LinesOf(objects)), ...);
+    const auto add = [&](const auto &object) {
+        const auto begin = reinterpret_cast<uintptr_t>(&object);
+        for (uintptr_t byte = begin; byte < begin + sizeof object; ++byte)
+            lines.insert(byte / kLineBytes);
+    };
+    (add(objects), ...);
     return lines;
 }
 
@@ -69,17 +65,17 @@ TEST_CASE("layout: no pick reads a cache line that others write for each task, w
           "[layout]") {
     const auto scheduler = std::make_unique<Scheduler>();
     const Scheduler &its = *scheduler;
-    const auto read = LinesOfAll(
+    const auto read = LinesOf(
         its.notices, its.tracing, its.order, its.slotsInUse, its.lowGroups, its.activeWorkers,
         its.changes, its.stopping, its.endWanted, its.closesAt, its.options, its.tuning,
         its.workers, its.fibers, its.timers.*Member(test::NextDeadline()),
         its.timers.*Member(test::TicksLeft()), its.counters.*Member(test::CounterTag()));
-    const auto written = LinesOfAll(
-        its.keeperUntil, its.injector, its.behind, its.submittedOutside, its.guests.count, its.idle,
-        its.idleRequests, its.answering, its.scopes, its.stall, its.pools.singles, its.pools.chunks,
-        its.pools.largeChunks, its.pools.closures, its.pools.threadWaiters, its.pools.deferred,
-        its.pools.anyRecords, its.timers.*Member(test::TimerLock()),
-        its.counters.*Member(test::ForValues()));
+    const auto written =
+        LinesOf(its.keeperUntil, its.injector, its.behind, its.submittedOutside, its.guests.count,
+                its.idle, its.idleRequests, its.answering, its.scopes, its.stall, its.pools.singles,
+                its.pools.chunks, its.pools.largeChunks, its.pools.closures,
+                its.pools.threadWaiters, its.pools.deferred, its.pools.anyRecords,
+                its.timers.*Member(test::TimerLock()), its.counters.*Member(test::ForValues()));
     CHECK(!AnyShared(read, written));
     CHECK(!AnyShared(LinesOf(its.idle), LinesOf(its.injector)));
     CHECK(!AnyShared(LinesOf(its.behind), LinesOf(its.submittedOutside)));
@@ -89,13 +85,12 @@ TEST_CASE("layout: a worker's own data shares no cache line with data that other
           "[layout]") {
     const auto workers = std::make_unique<Worker[]>(2);
     const Worker &its = workers[0];
-    const auto own =
-        LinesOfAll(its.scheduler, its.current, its.left, its.claim, its.finished, its.handOver,
-                   its.filter, its.fair, its.thief, its.ownWaits, its.holds, its.pinned,
-                   its.submitBits, its.noSuspend, its.thread, its.exitCall);
-    const auto written = LinesOfAll(its.inbox, its.isSignalled, its.signal, its.woken,
-                                    its.spareFiber, its.parker, its.queue, its.accepts, its.bound);
-    const auto readByOthers = LinesOfAll(its.submitted, its.ended, its.figures, its.rest);
+    const auto own = LinesOf(its.scheduler, its.current, its.left, its.claim, its.finished,
+                             its.handOver, its.filter, its.fair, its.thief, its.ownWaits, its.holds,
+                             its.pinned, its.submitBits, its.noSuspend, its.thread, its.exitCall);
+    const auto written = LinesOf(its.inbox, its.isSignalled, its.signal, its.woken, its.spareFiber,
+                                 its.parker, its.queue, its.accepts, its.bound);
+    const auto readByOthers = LinesOf(its.submitted, its.ended, its.figures, its.rest);
     CHECK(!AnyShared(own, written));
     CHECK(!AnyShared(own, readByOthers));
     CHECK(!AnyShared(readByOthers, written));

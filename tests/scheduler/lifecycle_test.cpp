@@ -2,11 +2,11 @@
 
 #include "platform/sanitizers.h"
 #include "platform/thread.h"
+#include "scheduler/silent_runs.h"
 #include "support/child_process.h"
 #include "support/failing_allocation.h"
 #include "support/pages.h"
-#include "support/scheduler_run.h"
-#include "support/spin.h"
+#include "support/threads.h"
 #include "support/variable.h"
 
 #include <algorithm>
@@ -47,13 +47,13 @@ TEST_CASE("Run runs the main task and returns on the calling thread", "[lifecycl
 }
 
 TEST_CASE("Run again after Run; stacks and fibers do not leak", "[lifecycle]") {
-    test::Runner runner(test::Options(3, 43));
-    std::atomic<uint32_t> ran{0};
+    const SchedulerOptions options = test::Options(3, 43);
+    test::Runner runner(options);
     uint32_t failed = 0;
-    test::Batch batch(20, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
+    test::Marks marks(20);
     const auto run = [&] {
         failed += runner.Run([&](TaskScheduler &scheduler) {
-            scheduler.AddTasksAndWait(20, batch.Tasks());
+            scheduler.AddTasksAndWait(20, marks.Tasks());
         }) != Status::Ok;
     };
     const int64_t allocations = test::OutstandingAllocations();
@@ -62,12 +62,10 @@ TEST_CASE("Run again after Run; stacks and fibers do not leak", "[lifecycle]") {
     const size_t bytes = test::VirtualBytes();
     for (int i = 0; i < 40; ++i) run();
     CHECK(failed == 0);
-    CHECK(ran.load() == 45 * 20);
+    CHECK(marks.Wrong(45) == 0);
     CHECK(test::Mappings() <= mappings + 20);
-    const SchedulerOptions options = test::Options(3, 43);
-    const size_t bytesOfARun = 43 * options.stackBytes;
     REQUIRE(bytes != 0);
-    CHECK(test::VirtualBytes() < bytes + 10 * bytesOfARun);
+    CHECK(test::VirtualBytes() < bytes + 10 * 43 * options.stackBytes);  // those of ten runs
     CHECK(test::OutstandingAllocations() == allocations);
     CHECK(runner.log.Text() == "");
 }
@@ -95,23 +93,19 @@ TEST_CASE("report BadOption: each option out of its range is named", "[lifecycle
         std::function<void(SchedulerOptions &)> spoil;
     };
     const Case cases[] = {
-        {"structBytes", "is 8,", [](SchedulerOptions &o) { o.structBytes = 8; }},
-        {"workers", "is 0,", [](SchedulerOptions &o) { o.workers = 0; }},
-        {"workers", "is 1025,", [](SchedulerOptions &o) { o.workers = 1025; }},
-        {"fibers", "is 1000001,", [](SchedulerOptions &o) { o.fibers = 1000001; }},
-        {"stallMilliseconds", "is 60001,",
-         [](SchedulerOptions &o) { o.stallMilliseconds = 60001; }},
-        {"stopGraceMilliseconds", "is 60001,",
-         [](SchedulerOptions &o) { o.stopGraceMilliseconds = 60001; }},
-        {"stackBytes", "is 16383,", [](SchedulerOptions &o) { o.stackBytes = (16 << 10) - 1; }},
-        {"threadStackBytes", "is 65535,",
-         [](SchedulerOptions &o) { o.threadStackBytes = (64 << 10) - 1; }},
-        {"maxAttached", "is 0,", [](SchedulerOptions &o) { o.maxAttached = 0; }},
-        {"pendingTasks", "is 65537,", [](SchedulerOptions &o) { o.pendingTasks = 65537; }},
-        {"threadNice", "is -21,", [](SchedulerOptions &o) { o.threadNice = -21; }},
-        {"threadSliceMicroseconds", "is 99,",
-         [](SchedulerOptions &o) { o.threadSliceMicroseconds = 99; }},
-        {"idle", "is 3,", [](SchedulerOptions &o) { o.idle = static_cast<IdlePolicy>(3); }},
+        {"structBytes", "is 8,", [](auto &o) { o.structBytes = 8; }},
+        {"workers", "is 0,", [](auto &o) { o.workers = 0; }},
+        {"workers", "is 1025,", [](auto &o) { o.workers = 1025; }},
+        {"fibers", "is 1000001,", [](auto &o) { o.fibers = 1000001; }},
+        {"stallMilliseconds", "is 60001,", [](auto &o) { o.stallMilliseconds = 60001; }},
+        {"stopGraceMilliseconds", "is 60001,", [](auto &o) { o.stopGraceMilliseconds = 60001; }},
+        {"stackBytes", "is 16383,", [](auto &o) { o.stackBytes = (16 << 10) - 1; }},
+        {"threadStackBytes", "is 65535,", [](auto &o) { o.threadStackBytes = (64 << 10) - 1; }},
+        {"maxAttached", "is 0,", [](auto &o) { o.maxAttached = 0; }},
+        {"pendingTasks", "is 65537,", [](auto &o) { o.pendingTasks = 65537; }},
+        {"threadNice", "is -21,", [](auto &o) { o.threadNice = -21; }},
+        {"threadSliceMicroseconds", "is 99,", [](auto &o) { o.threadSliceMicroseconds = 99; }},
+        {"idle", "is 3,", [](auto &o) { o.idle = static_cast<IdlePolicy>(3); }},
     };
     for (const Case &spoiled : cases) {
         INFO(spoiled.name);
@@ -138,14 +132,10 @@ TEST_CASE("the smallest values of all options work", "[lifecycle]") {
 #if !defined(WEFT_DEBUG)
     options.stackBytes = 16 << 10;
 #endif
-    test::Runner runner(options);
-    std::atomic<uint32_t> ran{0};
-    test::Batch batch(100, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        scheduler.AddTasksAndWait(100, batch.Tasks());
-    }) == Status::Ok);
-    CHECK(ran.load() == 100);
-    CHECK(runner.log.Text() == "");
+    test::Marks marks(100);
+    test::RunSilently(
+        options, [&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(100, marks.Tasks()); });
+    CHECK(marks.Wrong() == 0);
 }
 
 TEST_CASE("fault: start-up fails half-way. Each allocation in turn fails, and nothing leaks",
@@ -242,8 +232,7 @@ TEST_CASE("report BadOption: WEFT_WORKERS is ignored if it is no number of worke
         CHECK(runner.Run([](TaskScheduler &) {}) == Status::Ok);
         CHECK(runner.log.CountOf(ReportCode::BadOption) == 1);
         CHECK(test::Names(runner.log.First(ReportCode::BadOption).what, "WEFT_WORKERS"));
-        test::Runner other(test::Options(2));  // does not ask for the default
-        CHECK(other.Run([](TaskScheduler &) {}) == Status::Ok);
-        CHECK(other.log.Text() == "");
+        // This one does not ask for the default.
+        test::RunSilently(test::Options(2), [](TaskScheduler &) {});
     }
 }

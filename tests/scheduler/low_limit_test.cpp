@@ -1,10 +1,9 @@
 #include "weft/task_scheduler.h"
 
+#include "scheduler/silent_runs.h"
 #include "support/low_groups.h"
-#include "support/scheduler_run.h"
 #include "support/spin.h"
 
-#include <algorithm>
 #include <atomic>
 
 #include <catch2/catch.hpp>
@@ -28,12 +27,6 @@ struct Gauge {
     }
 };
 
-SchedulerOptions Limited(test::GridPoint point, uint32_t most) {
-    SchedulerOptions options = test::Options(point);
-    test::LimitLow(options, most);
-    return options;
-}
-
 }  // namespace
 
 TEST_CASE("runsLow: the limit of Low tasks holds, and all of them run", "[low_limit][grid]") {
@@ -49,18 +42,18 @@ TEST_CASE("runsLow: the limit of Low tasks holds, and all of them run", "[low_li
             gauge.Leave();
         });
         test::Batch normal(18, [&](TaskScheduler &, uint32_t) { normalRan.fetch_add(1); });
-        test::Runner runner(Limited(point, most));
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        SchedulerOptions options = test::Options(point);
+        test::LimitLow(options, most);
+        test::RunSilently(options, [&](TaskScheduler &scheduler) {
             Counter counter;
             scheduler.AddTasks(18, low.Tasks(), &counter, test::kLow);
             for (uint32_t i = 0; i < 18; ++i) scheduler.AddTask(normal[i], &counter);
             scheduler.WaitForCounter(&counter);
             scheduler.AddTasksAndWait(18, low.Tasks(), test::kLow);
-        }) == Status::Ok);
+        });
         CHECK(gauge.ran.load() == 36);
         CHECK(normalRan.load() == 18);
         CHECK(gauge.most.load() <= most);
-        CHECK(runner.log.Text() == "");
     }
 }
 
@@ -74,8 +67,7 @@ TEST_CASE("runsLow: one fiber is enough for Low tasks that wait for higher ones"
                 options.workers = workers;
                 options.fibers = 1;
                 test::LimitLow(options, 1);
-                TaskOptions higher;
-                higher.priority = priority;
+                const TaskOptions higher{priority};
                 std::atomic<uint32_t> ran{0};
                 uint32_t beyond = 0;
                 test::Batch inner(5, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
@@ -92,17 +84,15 @@ TEST_CASE("runsLow: one fiber is enough for Low tasks that wait for higher ones"
                     beyond += scheduler.CurrentWorker() != 0;
                     scheduler.DecrementCounter(&over);
                 });
-                test::Runner runner(options);
-                CHECK(runner.Run([&](TaskScheduler &scheduler) {
+                test::RunSilently(options, [&](TaskScheduler &scheduler) {
                     for (uint32_t round = 0; round < 20; ++round) {
                         if (round != 0) scheduler.IncrementCounter(&over, 1);
                         scheduler.AddTask(low[0], nullptr, test::kLow);
                         scheduler.WaitForCounter(&over);
                     }
-                }) == Status::Ok);
+                });
                 CHECK(ran.load() == 100);
                 CHECK(beyond == 0);
-                CHECK(runner.log.Text() == "");
             }
         }
     }

@@ -1,7 +1,6 @@
 // What a thread does while it waits.
 #include "platform/compiler.h"
-#include "support/scheduler_run.h"
-#include "support/spin.h"
+#include "scheduler/silent_runs.h"
 #include "support/threads.h"
 #include "weft/deferred.h"
 #include "weft/time.h"
@@ -34,8 +33,6 @@ struct Seen {
     const std::thread::id waiting;
     std::atomic<uint32_t> ran{0}, onWaiting{0};
 };
-
-enum class By { Task, Outside };
 
 }  // namespace
 
@@ -91,8 +88,7 @@ TEST_CASE("Meanwhile::OwnTasks: runs what its tasks wait for, also if that was s
 
 TEST_CASE("Meanwhile: waits of attached and external threads", "[meanwhile][attach]") {
     const Meanwhile meanwhile = GENERATE(Meanwhile::Nothing, Meanwhile::HighOnly);
-    test::Runner runner(test::Options(2));
-    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    test::Started runner(test::Options(2));
     for (const bool attached : {true, false}) {
         INFO(attached);
         std::thread host([&] {
@@ -108,19 +104,17 @@ TEST_CASE("Meanwhile: waits of attached and external threads", "[meanwhile][atta
         });
         host.join();
     }
-    runner.scheduler.Stop();
-    CHECK(runner.log.Count() == 0);
+    runner.StopSilently();
 }
 
 TEST_CASE("Meanwhile: the only worker begins no task of lower priority", "[meanwhile]") {
     for (const Priority lowest : {Priority::High, Priority::Normal}) {
-        for (const By by : {By::Task, By::Outside}) {
-            INFO(static_cast<int>(lowest) << " " << static_cast<int>(by));
+        for (const bool isOutside : {false, true}) {
+            INFO(static_cast<int>(lowest) << " " << isOutside);
             SchedulerOptions options = test::Options(1);
-            options.stallMilliseconds =
-                60'000;  // the external thread may be delayed between its submissions
-            test::Runner runner(options);
-            runner.Run([&](TaskScheduler &scheduler) {
+            // The external thread may be delayed between its submissions.
+            options.stallMilliseconds = 60'000;
+            test::RunSilently(options, [&](TaskScheduler &scheduler) {
                 std::atomic<uint32_t> ran[3] = {};
                 Counter event(1), rest;
                 const auto note = [&](Priority priority) {
@@ -128,26 +122,24 @@ TEST_CASE("Meanwhile: the only worker begins no task of lower priority", "[meanw
                     if (priority == lowest) scheduler.DecrementCounter(&event);
                 };
                 // If the worker began lower tasks, it would begin them while these tasks yield.
-                auto high = [&](TaskScheduler *running) {
+                const auto yield = [&](TaskScheduler *running, Priority priority) {
                     for (int i = 0; i < 3; ++i) running->Yield();
-                    note(Priority::High);
+                    note(priority);
                 };
-                auto normal = [&](TaskScheduler *running) {
-                    for (int i = 0; i < 3; ++i) running->Yield();
-                    note(Priority::Normal);
-                };
+                auto high = [&](TaskScheduler *running) { yield(running, Priority::High); };
+                auto normal = [&](TaskScheduler *running) { yield(running, Priority::Normal); };
                 auto low = [&](TaskScheduler *) { note(Priority::Low); };
                 auto pinned = [&](TaskScheduler *) { ran[2].fetch_add(1); };
                 const auto submit = [&] {
-                    const uint32_t worker = by == By::Task ? scheduler.CurrentWorker() : 0;
+                    const uint32_t worker = isOutside ? 0 : scheduler.CurrentWorker();
                     scheduler.AddTask(MakeTask(pinned), &rest, {Priority::Low, worker, nullptr});
                     scheduler.AddTask(MakeTask(low), &rest, test::kLow);
                     if (lowest == Priority::Normal) scheduler.AddTask(MakeTask(normal), &rest);
                     scheduler.AddTask(MakeTask(high), &rest, test::kHigh);
                 };
                 std::thread outside;
-                if (by == By::Task) submit();
-                if (by == By::Outside) outside = std::thread(submit);
+                if (!isOutside) submit();
+                if (isOutside) outside = std::thread(submit);
                 scheduler.WaitForCounter(&event, lowest == Priority::High
                                                      ? Meanwhile::HighOnly
                                                      : Meanwhile::NormalOrHigher);
@@ -159,16 +151,14 @@ TEST_CASE("Meanwhile: the only worker begins no task of lower priority", "[meanw
                 CHECK(ran[1].load() == (lowest == Priority::Normal ? 1 : 0));
                 CHECK(ran[2].load() == 2);
             });
-            CHECK(runner.log.Count() == 0);
         }
     }
 }
 
 TEST_CASE("Meanwhile: the waiter lends its priority to the tasks that it waits for",
           "[meanwhile]") {
-    test::Runner runner(test::Options(1));
     uint32_t ran = 0, ranBefore = 0;  // `ranBefore`: when the wait ended
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+    test::RunSilently(test::Options(1), [&](TaskScheduler &scheduler) {
         test::Batch batch(10, [&](TaskScheduler &, uint32_t) { ++ran; });
         auto waiter = [&](TaskScheduler *running) {
             Counter counter;
@@ -179,9 +169,8 @@ TEST_CASE("Meanwhile: the waiter lends its priority to the tasks that it waits f
         Counter done;
         scheduler.AddTask(MakeTask(waiter), &done, test::kHigh);
         scheduler.WaitForCounter(&done);
-    }) == Status::Ok);
+    });
     CHECK(ranBefore == 10);
-    CHECK(runner.log.Count() == 0);
 }
 
 TEST_CASE("report Stalled: all workers wait, and none may run the awaited task",

@@ -186,23 +186,9 @@ uint32_t BeginInEveryWay(TaskScheduler &scheduler) {
     return wrong;
 }
 
-// Uses the parts of weft that are built on these calls.
-constexpr uint32_t kOtherWays = 8;
-uint32_t UseInEveryWay(TaskScheduler &scheduler, PostedJob &job, BlockingCalls &calls,
-                       FramePipeline &frames, WaitGroup &group, uint32_t &ran) {
-    uint32_t wrong = 0;
-    job.Post();
-    job.PostAfter(1ms);
-    job.Wake();
-    job.Signal();
-    wrong += job.ReceiveSignal();
-    group.Add();
-    group.Done();
-    BlockingCall call([](void *arg) { ++*static_cast<uint32_t *>(arg); }, &ran);
-    Counter counter;
-    wrong += calls.Submit(call, &counter) != Status::NotRunning;
-    wrong += frames.Run(&scheduler, 1) != Status::NotRunning;
-    return wrong;
+// Calls `body` in a task, or on another thread.
+Status RunIn(bool isTask, test::Runner &runner, const std::function<void(TaskScheduler &)> &body) {
+    return isTask ? runner.Run(body) : test::WhileItRuns(runner, test::Life::Start, body);
 }
 
 }  // namespace
@@ -237,11 +223,7 @@ TEST_CASE(
                 scheduler.WaitForCounter(&counter);
                 host.Disarm();
             };
-            if (isTask) {
-                runner.Run(submit);
-            } else {
-                test::WhileItRuns(runner, test::Life::Start, submit);
-            }
+            RunIn(isTask, runner, submit);
             if (meddled < 3) std::_Exit(2);
             if (marks.Wrong() != 0) std::_Exit(3);
             if (wrong != 0 || ran != 0 || one.Value() != 1) std::_Exit(4);
@@ -273,11 +255,7 @@ TEST_CASE("report InHook: a memory hook that waits; it has no effect", "[hooks][
                 SubmitMany(scheduler, marks, counter);
                 scheduler.WaitForCounter(&counter);
             };
-            if (isTask) {
-                runner.Run(submit);
-            } else {
-                test::WhileItRuns(runner, test::Life::Start, submit);
-            }
+            RunIn(isTask, runner, submit);
             if (!host.WasCalled() || marks.Wrong() != 0) std::_Exit(2);
             if (wrong != 0 || ran != 0 || one.Value() != 1) std::_Exit(3);
             if (runner.log.CountOf(ReportCode::InHook) != kWaysToWait) std::_Exit(4);
@@ -359,6 +337,7 @@ TEST_CASE(
     MeddlingHost host(options);
     test::Runner runner(options);
     test::Marks marks(kMany);
+    constexpr uint32_t kCalls = 8;  // by the hook
     std::atomic<uint32_t> wrong{0}, posted{0};
     uint32_t ran = 0;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -373,13 +352,24 @@ TEST_CASE(
                                &ran};
         FramePipeline frames(options, 1, &stage, 1);
         WaitGroup group(scheduler);
-        host.Arm(
-            [&] { wrong.fetch_add(UseInEveryWay(scheduler, job, calls, frames, group, ran)); });
+        host.Arm([&] {
+            job.Post();
+            job.PostAfter(1ms);
+            job.Wake();
+            job.Signal();
+            wrong.fetch_add(job.ReceiveSignal());
+            group.Add();
+            group.Done();
+            BlockingCall call([](void *arg) { ++*static_cast<uint32_t *>(arg); }, &ran);
+            Counter counter;
+            wrong.fetch_add(calls.Submit(call, &counter) != Status::NotRunning);
+            wrong.fetch_add(frames.Run(&scheduler, 1) != Status::NotRunning);
+        });
         Counter counter;
         SubmitMany(scheduler, marks, counter);
         scheduler.WaitForCounter(&counter);
         wrong.fetch_add(!host.WasCalled());
-        CHECK(runner.log.CountOf(ReportCode::InHook) == kOtherWays);
+        CHECK(runner.log.CountOf(ReportCode::InHook) == kCalls);
         CHECK(group.IsDone());
         wrong.fetch_add(ran + posted.load());
         // All of them must still work.
@@ -392,7 +382,7 @@ TEST_CASE(
     CHECK(ran == 4);
     CHECK(posted.load() == 1);
     CHECK(marks.Wrong() == 0);
-    CHECK(runner.log.CountOf(ReportCode::InHook) == kOtherWays);
+    CHECK(runner.log.CountOf(ReportCode::InHook) == kCalls);
 }
 
 TEST_CASE("memory hooks: queries give the same answers as in the task", "[hooks][memory_hook]") {
@@ -425,12 +415,9 @@ TEST_CASE("memory hooks: queries give the same answers as in the task", "[hooks]
             scheduler.WaitForCounter(&counter);
         };
         if (isTask) {
-            TaskOptions here{Priority::Normal, 0, "main"};
-            runner.scheduler.Run(
-                [](TaskScheduler *scheduler, void *arg) {
-                    (*static_cast<decltype(submit) *>(arg))(*scheduler);
-                },
-                const_cast<void *>(static_cast<const void *>(&submit)), here);
+            auto main = [&](TaskScheduler *scheduler) { submit(*scheduler); };
+            const Task task = MakeTask(main);
+            runner.scheduler.Run(task.function, task.arg, {Priority::Normal, 0, "main"});
         } else {
             CHECK(test::WhileItRuns(runner, test::Life::Start, submit) == Status::Ok);
         }

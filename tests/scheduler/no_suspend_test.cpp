@@ -1,6 +1,6 @@
 #include "weft/no_suspend.h"
 
-#include "support/scheduler_run.h"
+#include "scheduler/silent_runs.h"
 #include "weft/algorithms/parallel_invoke.h"
 #include "weft/algorithms/parallel_reduce.h"
 #include "weft/algorithms/parallel_sort.h"
@@ -107,36 +107,28 @@ namespace {
 
 // Makes each call in a scope of its own (NoSuspend), in a task. Collects the names of calls that
 // are not reported as often as they should be.
-class ScopedCalls {
-public:
-    using Body = std::function<void(ScopedCalls &, TaskScheduler &)>;
-    /// Runs `body` as the main task, and returns the names.
-    static std::string WrongIn(const Body &body) {
-        ScopedCalls calls;
-        const Status status =
-            calls.m_runner.Run([&](TaskScheduler &scheduler) { body(calls, scheduler); });
-        return status == Status::Ok ? calls.m_wrong : "Run";
-    }
-
+struct Scoped {
     template <class Call>
-    void Reported(const char *name, Call call, size_t times = 1) {
-        const size_t before = m_runner.log.CountOf(ReportCode::WaitInScope);
+    void operator()(const char *name, Call call, size_t times = 1) {
+        const size_t before = runner.log.CountOf(ReportCode::WaitInScope);
         {
             const NoSuspend scope;
             call();
         }
-        if (m_runner.log.CountOf(ReportCode::WaitInScope) - before != times)
-            m_wrong += std::string(name) + "; ";
+        if (runner.log.CountOf(ReportCode::WaitInScope) - before != times)
+            wrong += std::string(name) + "; ";
     }
-    template <class Call>
-    void NotReported(const char *name, Call call) {
-        Reported(name, call, 0);
-    }
-
-private:
-    test::Runner m_runner{test::Options(2)};
-    std::string m_wrong;
+    test::Runner runner{test::Options(2)};
+    std::string wrong;
 };
+
+// Runs `body` as the main task. All of its calls must be right.
+void CheckCalls(const std::function<void(Scoped &, TaskScheduler &)> &body) {
+    Scoped calls;
+    const auto main = [&](TaskScheduler &scheduler) { body(calls, scheduler); };
+    CHECK(calls.runner.Run(main) == Status::Ok);
+    CHECK(calls.wrong == "");
+}
 
 constexpr Clock::time_point kPast{};
 const Task kNothing{[](TaskScheduler *, void *) {}, nullptr};
@@ -144,111 +136,104 @@ const Task kNothing{[](TaskScheduler *, void *) {}, nullptr};
 }  // namespace
 
 TEST_CASE("NoSuspend: a wait that is over already is reported", "[no_suspend][report]") {
-    const std::string wrong = ScopedCalls::WrongIn([](ScopedCalls &calls,
-                                                      TaskScheduler &scheduler) {
+    CheckCalls([](Scoped &reported, TaskScheduler &scheduler) {
         Counter zero;
         Counter *const counters[] = {&zero};
-        calls.Reported("WaitForCounter", [&] { scheduler.WaitForCounter(&zero); });
-        calls.Reported("WaitForCounter, 5", [&] { scheduler.WaitForCounter(&zero, 5); });
-        calls.Reported("SameWorker",
-                       [&] { scheduler.WaitForCounter(&zero, 0, ResumeOn::SameWorker); });
+        reported("WaitForCounter", [&] { scheduler.WaitForCounter(&zero); });
+        reported("WaitForCounter, 5", [&] { scheduler.WaitForCounter(&zero, 5); });
+        reported("SameWorker", [&] { scheduler.WaitForCounter(&zero, 0, ResumeOn::SameWorker); });
         for (const Meanwhile meanwhile :
              {Meanwhile::AnyTask, Meanwhile::NormalOrHigher, Meanwhile::HighOnly,
               Meanwhile::OwnTasks, Meanwhile::Nothing}) {
-            calls.Reported("Meanwhile", [&] { scheduler.WaitForCounter(&zero, meanwhile); });
+            reported("Meanwhile", [&] { scheduler.WaitForCounter(&zero, meanwhile); });
         }
-        calls.Reported("WaitForAll", [&] { scheduler.WaitForAll(1, counters); });
-        calls.Reported("WaitForAny", [&] { scheduler.WaitForAny(1, counters); });
-        calls.Reported("WaitForCounterUntil",
-                       [&] { WaitForCounterUntil(scheduler, &zero, kPast); });
-        calls.Reported("WaitForAnyUntil", [&] { WaitForAnyUntil(scheduler, 1, counters, kPast); });
-        calls.Reported("SleepUntil", [&] { SleepUntil(scheduler, kPast); });
-        calls.Reported("SleepFor", [&] { SleepFor(scheduler, 0ns); });
-        calls.Reported("WaitIdle", [&] { scheduler.WaitIdle(); });
-        calls.Reported("Yield", [&] { scheduler.Yield(); });
-        calls.Reported("RunPinnedTasks", [&] { scheduler.RunPinnedTasks(); });
-        calls.Reported("AddTasksAndWait", [&] { scheduler.AddTasksAndWait(1, &kNothing); });
+        reported("WaitForAll", [&] { scheduler.WaitForAll(1, counters); });
+        reported("WaitForAny", [&] { scheduler.WaitForAny(1, counters); });
+        reported("WaitForCounterUntil", [&] { WaitForCounterUntil(scheduler, &zero, kPast); });
+        reported("WaitForAnyUntil", [&] { WaitForAnyUntil(scheduler, 1, counters, kPast); });
+        reported("SleepUntil", [&] { SleepUntil(scheduler, kPast); });
+        reported("SleepFor", [&] { SleepFor(scheduler, 0ns); });
+        reported("WaitIdle", [&] { scheduler.WaitIdle(); });
+        reported("Yield", [&] { scheduler.Yield(); });
+        reported("RunPinnedTasks", [&] { scheduler.RunPinnedTasks(); });
+        reported("AddTasksAndWait", [&] { scheduler.AddTasksAndWait(1, &kNothing); });
         uint32_t asks = 0;
-        calls.Reported("PollUntil, true at once", [&] {
+        reported("PollUntil, true at once", [&] {
             PollUntil(
                 scheduler, [] { return true; }, 1ms);
         });
-        calls.Reported("PollUntil", [&] {
+        reported("PollUntil", [&] {
             PollUntil(
                 scheduler, [&] { return ++asks == 2; }, 1us);
         });
     });
-    CHECK(wrong == "");
 }
 
 TEST_CASE("NoSuspend: waits in other headers that are over already are reported",
           "[no_suspend][report]") {
-    const std::string wrong =
-        ScopedCalls::WrongIn([](ScopedCalls &calls, TaskScheduler &scheduler) {
-            Counter zero;
-            Result<int> ready;
-            ready.Set(scheduler, 1);
-            TaskGroup group(scheduler);
-            CancelSource source(scheduler);
-            std::vector<int> numbers{3, 1, 2}, none;
-            calls.Reported("WaitForAny(Result)", [&] { WaitForAny(scheduler, ready); });
-            calls.Reported("TaskGroup::Wait", [&] { group.Wait(); });
-            calls.Reported("TaskGroup::WaitUntil", [&] { group.WaitUntil(kPast); });
-            calls.Reported("WaitForCounterOrCancel",
-                           [&] { WaitForCounterOrCancel(scheduler, &zero, source.Token()); });
-            calls.Reported("ParallelFor", [&] { ParallelFor(scheduler, 0, 1, [](int) {}); });
-            calls.Reported("ParallelSort",
-                           [&] { ParallelSort(scheduler, numbers.begin(), numbers.end()); });
-            calls.Reported("ParallelSort of nothing",
-                           [&] { ParallelSort(scheduler, none.begin(), none.end()); });
-            calls.Reported("ParallelInvoke", [&] { ParallelInvoke(scheduler, [] {}); });
-            {
-                BlockingCalls blocking(scheduler);
-                calls.Reported("BlockingCalls::Run", [&] { blocking.Run([] {}); });
-            }
-            Graph graph({});
-            graph.AddNode("node", kNothing);
-            graph.Check();
-            calls.Reported("Graph::Run", [&] { graph.Run(scheduler); });
-            Task slots[4];
-            BudgetedQueue queue(scheduler, 4, slots);
-            calls.Reported("BudgetedQueue::Wait", [&] { queue.Wait(); });
-            Event event(scheduler);
-            event.Set();
-            calls.NotReported("Event::Wait", [&] { event.Wait(); });
-            calls.NotReported("AddTaskAfter", [&] { AddTaskAfter(scheduler, &zero, 0, kNothing); });
-        });
-    CHECK(wrong == "");
+    CheckCalls([](Scoped &reported, TaskScheduler &scheduler) {
+        Counter zero;
+        Result<int> ready;
+        ready.Set(scheduler, 1);
+        TaskGroup group(scheduler);
+        CancelSource source(scheduler);
+        std::vector<int> numbers{3, 1, 2}, none;
+        reported("WaitForAny(Result)", [&] { WaitForAny(scheduler, ready); });
+        reported("TaskGroup::Wait", [&] { group.Wait(); });
+        reported("TaskGroup::WaitUntil", [&] { group.WaitUntil(kPast); });
+        reported("WaitForCounterOrCancel",
+                 [&] { WaitForCounterOrCancel(scheduler, &zero, source.Token()); });
+        reported("ParallelFor", [&] { ParallelFor(scheduler, 0, 1, [](int) {}); });
+        reported("ParallelSort", [&] { ParallelSort(scheduler, numbers.begin(), numbers.end()); });
+        reported("ParallelSort of nothing",
+                 [&] { ParallelSort(scheduler, none.begin(), none.end()); });
+        reported("ParallelInvoke", [&] { ParallelInvoke(scheduler, [] {}); });
+        {
+            BlockingCalls blocking(scheduler);
+            reported("BlockingCalls::Run", [&] { blocking.Run([] {}); });
+        }
+        Graph graph({});
+        graph.AddNode("node", kNothing);
+        graph.Check();
+        reported("Graph::Run", [&] { graph.Run(scheduler); });
+        Task slots[4];
+        BudgetedQueue queue(scheduler, 4, slots);
+        reported("BudgetedQueue::Wait", [&] { queue.Wait(); });
+        Event event(scheduler);
+        event.Set();
+        reported(
+            "Event::Wait", [&] { event.Wait(); }, 0);
+        reported(
+            "AddTaskAfter", [&] { AddTaskAfter(scheduler, &zero, 0, kNothing); }, 0);
+    });
 }
 
 TEST_CASE("NoSuspend: a wait that has nothing to wait for is reported, too",
           "[no_suspend][report]") {
-    const std::string wrong = ScopedCalls::WrongIn([](ScopedCalls &calls,
-                                                      TaskScheduler &scheduler) {
+    CheckCalls([](Scoped &reported, TaskScheduler &scheduler) {
         Counter zero;
         Result<int> ready;
         ready.Set(scheduler, 1);
         CancelSource source(scheduler);
-        calls.Reported("WaitForAll of none", [&] { scheduler.WaitForAll(0, nullptr); });
-        calls.Reported("AddTasksAndWait of none", [&] { scheduler.AddTasksAndWait(0, nullptr); });
-        calls.Reported("Result::Wait", [&] { ready.Wait(scheduler); });
-        calls.Reported("Result::Get", [&] { ready.Get(scheduler); });
-        calls.Reported("Result::WaitFor", [&] { ready.WaitFor(scheduler, 1ms); });
-        calls.Reported("WaitForAll(Result)", [&] { WaitForAll(scheduler, ready); });
-        calls.Reported("ParallelFor of nothing", [&] { ParallelFor(scheduler, 0, 0, [](int) {}); });
-        calls.Reported("ParallelReduce of nothing", [&] {
+        reported("WaitForAll of none", [&] { scheduler.WaitForAll(0, nullptr); });
+        reported("AddTasksAndWait of none", [&] { scheduler.AddTasksAndWait(0, nullptr); });
+        reported("Result::Wait", [&] { ready.Wait(scheduler); });
+        reported("Result::Get", [&] { ready.Get(scheduler); });
+        reported("Result::WaitFor", [&] { ready.WaitFor(scheduler, 1ms); });
+        reported("WaitForAll(Result)", [&] { WaitForAll(scheduler, ready); });
+        reported("ParallelFor of nothing", [&] { ParallelFor(scheduler, 0, 0, [](int) {}); });
+        reported("ParallelReduce of nothing", [&] {
             ParallelReduce(
                 scheduler, 0, 0, 0, [](int i) { return i; }, std::plus<>());
         });
-        calls.Reported("SleepUntilOrCancel",
-                       [&] { SleepUntilOrCancel(scheduler, kPast, source.Token()); });
+        reported("SleepUntilOrCancel",
+                 [&] { SleepUntilOrCancel(scheduler, kPast, source.Token()); });
         source.Cancel();
-        calls.Reported("SleepUntilOrCancel, cancelled",
-                       [&] { SleepUntilOrCancel(scheduler, Now() + 1h, source.Token()); });
-        calls.Reported("WaitForCounterOrCancel, cancelled",
-                       [&] { WaitForCounterOrCancel(scheduler, &zero, source.Token()); });
+        reported("SleepUntilOrCancel, cancelled",
+                 [&] { SleepUntilOrCancel(scheduler, Now() + 1h, source.Token()); });
+        reported("WaitForCounterOrCancel, cancelled",
+                 [&] { WaitForCounterOrCancel(scheduler, &zero, source.Token()); });
     });
-    CHECK(wrong == "");
 }
 
 namespace {
@@ -270,10 +255,9 @@ TEST_CASE("migrateAfterWait: all work is done, and what is bound to a worker sta
         INFO(workers);
         SchedulerOptions options = test::Options(workers);
         options.migrateAfterWait = true;
-        test::Runner runner(options);
         Stays bound, pinned;
         std::atomic<uint32_t> sum{0};
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::RunSilently(options, [&](TaskScheduler &scheduler) {
             Mutex mutex(scheduler);
             test::Batch leaf(2, [&](TaskScheduler &, uint32_t) { sum.fetch_add(1); });
             test::Batch free(20, [&](TaskScheduler &running, uint32_t) {
@@ -301,18 +285,15 @@ TEST_CASE("migrateAfterWait: all work is done, and what is bound to a worker sta
                 pinned.Compare(running, before);
             });
             Counter all;
-            TaskOptions onFirst;
-            onFirst.worker = 0;
             scheduler.AddTasks(20, free.Tasks(), &all);
             scheduler.AddTasks(5, same.Tasks(), &all);
-            scheduler.AddTasks(5, there.Tasks(), &all, onFirst);
+            scheduler.AddTasks(5, there.Tasks(), &all, {Priority::Normal, 0});
             scheduler.WaitForCounter(&all);
-        }) == Status::Ok);
+        });
         CHECK(sum.load() == 20 * 4 + 5 * 4 + 5 * 2);
         CHECK(bound.waits.load() == 10);
         CHECK(bound.stayed.load() == 10);
         CHECK(pinned.waits.load() == 5);
         CHECK(pinned.stayed.load() == 5);
-        CHECK(runner.log.Text() == "");
     }
 }

@@ -11,13 +11,13 @@
 #include "weft/sync/mutex.h"
 #include "weft/time.h"
 
-#include <algorithm>
 #include <chrono>
 #include <mutex>
 #include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -109,6 +109,21 @@ std::string EventsOf(uint64_t order, uint32_t delay) {
     return result.passed ? events + mixture.Log() + std::to_string(result.choices) : "failed";
 }
 
+// Runs `test` in the orders from 1 to `count`, and returns its results.
+template <class Test>
+auto ResultsOf(uint64_t count, const Test &test) {
+    std::set<decltype(test(std::declval<TaskScheduler &>()))> results;
+    const auto note = [&](TaskScheduler &scheduler) {
+        results.insert(test(scheduler));
+        return true;
+    };
+    for (uint64_t order = 1; order <= count; ++order) {
+        INFO(order);
+        CHECK(RunInOrder(order, note, OrderOptions()).passed);
+    }
+    return results;
+}
+
 // Runs four tasks, and returns the order in which they have begun.
 std::string FourTasks(uint64_t order) {
     std::string begun;
@@ -153,17 +168,16 @@ TEST_CASE("order: each order of four tasks comes", "[order]") {
 }
 
 TEST_CASE("order: each task of a large batch may be the next one", "[order]") {
-    std::set<uint32_t> first;
-    for (uint64_t order = 1; order <= 400; ++order) {
+    const auto test = [](TaskScheduler &scheduler) {
         std::vector<uint32_t> begun;
         test::Batch batch(40, [&](TaskScheduler &, uint32_t i) { begun.push_back(i); });
-        const auto test = [&](TaskScheduler &scheduler) {
-            Counter counter;
-            scheduler.AddTasks(40, batch.Tasks(), &counter);
-            scheduler.WaitForCounter(&counter);
-            return true;
-        };
-        CHECK(RunInOrder(order, test, OrderOptions()).passed);
+        Counter counter;
+        scheduler.AddTasks(40, batch.Tasks(), &counter);
+        scheduler.WaitForCounter(&counter);
+        return begun;
+    };
+    std::set<uint32_t> first;
+    for (const std::vector<uint32_t> &begun : ResultsOf(400, test)) {
         CHECK(begun.size() == 40);
         first.insert(begun[0]);
     }
@@ -176,92 +190,71 @@ TEST_CASE("order: without drawn choices the run is the usual one", "[order]") {
 }
 
 TEST_CASE("order: a priority gives no order", "[order]") {
-    std::set<std::string> orders;
-    for (uint64_t order = 1; order <= 100; ++order) {
+    const auto test = [](TaskScheduler &scheduler) {
         std::string begun;
-        const auto test = [&](TaskScheduler &scheduler) {
-            Counter counter;
-            AddTask(
-                scheduler, [&] { begun += 'l'; }, &counter, test::kLow);
-            AddTask(
-                scheduler, [&] { begun += 'h'; }, &counter, test::kHigh);
-            scheduler.WaitForCounter(&counter);
-            return true;
-        };
-        RunInOrder(order, test, OrderOptions());
-        orders.insert(begun);
-    }
-    CHECK(orders == std::set<std::string>{"lh", "hl"});
+        Counter counter;
+        AddTask(
+            scheduler, [&] { begun += 'l'; }, &counter, test::kLow);
+        AddTask(
+            scheduler, [&] { begun += 'h'; }, &counter, test::kHigh);
+        scheduler.WaitForCounter(&counter);
+        return begun;
+    };
+    CHECK(ResultsOf(100, test) == std::set<std::string>{"lh", "hl"});
 }
 
 TEST_CASE("order: pinned tasks keep their order, and others go between", "[order]") {
-    std::set<std::string> orders;
-    for (uint64_t order = 1; order <= 200; ++order) {
+    const auto test = [](TaskScheduler &scheduler) {
         std::string begun;
         test::Batch pinned(
             3, [&](TaskScheduler &, uint32_t i) { begun += static_cast<char>('0' + i); });
-        const auto test = [&](TaskScheduler &scheduler) {
-            Counter counter;
-            scheduler.AddTasks(3, pinned.Tasks(), &counter, {Priority::Normal, 0});
-            AddTask(
-                scheduler, [&] { begun += 'x'; }, &counter);
-            scheduler.WaitForCounter(&counter);
-            return true;
-        };
-        RunInOrder(order, test, OrderOptions());
-        orders.insert(begun);
-    }
-    CHECK(orders == std::set<std::string>{"x012", "0x12", "01x2", "012x"});
+        Counter counter;
+        scheduler.AddTasks(3, pinned.Tasks(), &counter, {Priority::Normal, 0});
+        AddTask(
+            scheduler, [&] { begun += 'x'; }, &counter);
+        scheduler.WaitForCounter(&counter);
+        return begun;
+    };
+    CHECK(ResultsOf(200, test) == std::set<std::string>{"x012", "0x12", "01x2", "012x"});
 }
 
 TEST_CASE("order: a waiter runs its task inline, or not", "[order]") {
-    // An inline task has the waiter's fiber.
-    std::set<bool> inlined;
-    for (uint64_t order = 1; order <= 50; ++order) {
-        const auto test = [&](TaskScheduler &scheduler) {
-            const uint32_t waiter = scheduler.CurrentFiber();
-            uint32_t fiber = waiter;
-            auto note = [&](TaskScheduler *running) { fiber = running->CurrentFiber(); };
-            const Task task = MakeTask(note);
-            scheduler.AddTasksAndWait(1, &task);
-            inlined.insert(fiber == waiter);
-            return true;
-        };
-        RunInOrder(order, test, OrderOptions());
-    }
-    CHECK(inlined.size() == 2);
+    const auto isInline = [](TaskScheduler &scheduler) {
+        const uint32_t waiter = scheduler.CurrentFiber();
+        uint32_t fiber = waiter;
+        auto note = [&](TaskScheduler *running) { fiber = running->CurrentFiber(); };
+        const Task task = MakeTask(note);
+        scheduler.AddTasksAndWait(1, &task);
+        return fiber == waiter;  // an inline task has the waiter's fiber
+    };
+    CHECK(ResultsOf(50, isInline).size() == 2);
 }
 
 TEST_CASE("order: a wait that is over and a free lock let others go first", "[order]") {
     for (const bool locks : {false, true}) {
-        std::set<bool> before;
-        for (uint64_t order = 1; order <= 200; ++order) {
-            const auto test = [&](TaskScheduler &scheduler) {
-                bool hasRun = false;
-                Counter zero, counter;
-                Mutex mutex(scheduler);
-                AddTask(
-                    scheduler, [&] { hasRun = true; }, &counter);
-                if (locks) {
-                    const std::lock_guard<Mutex> lock(mutex);
-                } else {
-                    scheduler.WaitForCounter(&zero);
-                }
-                before.insert(hasRun);
-                scheduler.WaitForCounter(&counter);
-                return true;
-            };
-            RunInOrder(order, test, OrderOptions());
-        }
-        CHECK(before.size() == 2);
+        const auto othersGoFirst = [&](TaskScheduler &scheduler) {
+            bool hasRun = false;
+            Counter zero, counter;
+            Mutex mutex(scheduler);
+            AddTask(
+                scheduler, [&] { hasRun = true; }, &counter);
+            if (locks) {
+                const std::lock_guard<Mutex> lock(mutex);
+            } else {
+                scheduler.WaitForCounter(&zero);
+            }
+            const bool before = hasRun;
+            scheduler.WaitForCounter(&counter);
+            return before;
+        };
+        CHECK(ResultsOf(200, othersGoFirst).size() == 2);
     }
 }
 
 TEST_CASE("order: time is virtual, and never goes back", "[order]") {
     const auto begin = std::chrono::steady_clock::now();
-    std::set<bool> early;
     uint32_t wrong = 0;
-    for (uint64_t order = 1; order <= 100; ++order) {
+    const auto isEarly = [&](TaskScheduler &scheduler) {
         Clock::time_point last{};
         bool hasRun = false;
         const auto look = [&] {
@@ -269,34 +262,31 @@ TEST_CASE("order: time is virtual, and never goes back", "[order]") {
             wrong += now <= last;
             last = now;
         };
-        const auto test = [&](TaskScheduler &scheduler) {
-            Counter counter;
-            AddTask(
-                scheduler, [&] { hasRun = true; }, &counter);
-            const Clock::time_point longEnd = Now() + 1h;
-            AddTask(
-                scheduler,
-                [&](TaskScheduler *running) {
-                    const Clock::time_point end = Now() + 2ms;
-                    SleepFor(*running, 2ms);
-                    look();
-                    wrong += Now() < end;
-                },
-                &counter);
-            SleepFor(scheduler, 1ms);
-            look();
-            early.insert(!hasRun);
-            SleepUntil(scheduler, longEnd);
-            look();
-            // A far deadline comes only when nothing else can run.
-            wrong += Now() < longEnd || !hasRun || !counter.IsZero();
-            scheduler.WaitForCounter(&counter);
-            return true;
-        };
-        CHECK(RunInOrder(order, test, OrderOptions()).passed);
-    }
+        Counter counter;
+        AddTask(
+            scheduler, [&] { hasRun = true; }, &counter);
+        const Clock::time_point longEnd = Now() + 1h;
+        AddTask(
+            scheduler,
+            [&](TaskScheduler *running) {
+                const Clock::time_point end = Now() + 2ms;
+                SleepFor(*running, 2ms);
+                look();
+                wrong += Now() < end;
+            },
+            &counter);
+        SleepFor(scheduler, 1ms);
+        look();
+        const bool early = !hasRun;
+        SleepUntil(scheduler, longEnd);
+        look();
+        // A far deadline comes only when nothing else can run.
+        wrong += Now() < longEnd || !hasRun || !counter.IsZero();
+        scheduler.WaitForCounter(&counter);
+        return early;
+    };
+    CHECK(ResultsOf(100, isEarly).size() == 2);
     CHECK(wrong == 0);
-    CHECK(early.size() == 2);
     CHECK(std::chrono::steady_clock::now() - begin < 1h);
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -12,12 +13,22 @@
 using namespace weft;
 using std::chrono::milliseconds;
 
-// The time is virtual. With an order, it may also pass while something else could run.
+namespace {
+
+// Runs `test` in this many orders. The time is virtual. It may also pass while something else could
+// run.
+void CheckOrders(uint32_t count, const std::function<bool(TaskScheduler &)> &test) {
+    const ExploredOrders explored = ExploreOrders(count, test);
+    CHECK(explored.tried == count);
+    CHECK(explored.order == 0);
+}
+
+}  // namespace
 
 TEST_CASE("PeriodicTask: the runs are due at multiples of the period, without drift",
           "[periodic]") {
     size_t most = 0;  // runs in one order
-    const auto test = [&](TaskScheduler &scheduler) {
+    CheckOrders(100, [&](TaskScheduler &scheduler) {
         const Clock::time_point first = Now() + milliseconds(10);
         const Clock::duration period = milliseconds(33);
         std::vector<Clock::time_point> begins, ends;
@@ -41,15 +52,12 @@ TEST_CASE("PeriodicTask: the runs are due at multiples of the period, without dr
             for (due += period; due <= ends[i]; due += period) ++missed;
         }
         return missed == periodic.MissedCount();
-    };
-    const ExploredOrders explored = ExploreOrders(100, test);
-    CHECK(explored.tried == 100);
-    CHECK(explored.order == 0);
+    });
     CHECK((most >= 4 && most <= 7));
 }
 
 TEST_CASE("PeriodicTask: its task may cancel it, and the run ends", "[periodic]") {
-    const auto test = [](TaskScheduler &scheduler) {
+    CheckOrders(100, [](TaskScheduler &scheduler) {
         PeriodicTask *self = nullptr;
         uint32_t runs = 0;
         auto count = [&](TaskScheduler *) {
@@ -58,15 +66,12 @@ TEST_CASE("PeriodicTask: its task may cancel it, and the run ends", "[periodic]"
         PeriodicTask periodic(scheduler, milliseconds(1), MakeTask(count));
         self = &periodic;
         return periodic.Start() && periodic.Wait() == GroupResult::Cancelled && runs == 3;
-    };
-    const ExploredOrders explored = ExploreOrders(100, test);
-    CHECK(explored.tried == 100);
-    CHECK(explored.order == 0);
+    });
 }
 
 TEST_CASE("PeriodicTask: the destructor withdraws the next run and waits for the current one",
           "[periodic]") {
-    const auto test = [](TaskScheduler &scheduler) {
+    CheckOrders(100, [](TaskScheduler &scheduler) {
         uint32_t begun = 0, ended = 0;
         auto sleep = [&](TaskScheduler *running) {
             ++begun;
@@ -85,15 +90,12 @@ TEST_CASE("PeriodicTask: the destructor withdraws the next run and waits for the
         const bool isOver = ended == begun;
         SleepFor(scheduler, std::chrono::hours(2));
         return isOver && begun == before;
-    };
-    const ExploredOrders explored = ExploreOrders(100, test);
-    CHECK(explored.tried == 100);
-    CHECK(explored.order == 0);
+    });
 }
 
 TEST_CASE("fault: PeriodicTask: a first time long past, and a period that no clock can show",
           "[periodic]") {
-    const auto test = [](TaskScheduler &scheduler) {
+    CheckOrders(20, [](TaskScheduler &scheduler) {
         PeriodicTask *self = nullptr;
         uint32_t runs = 0, most = 2;
         auto count = [&](TaskScheduler *) {
@@ -113,21 +115,17 @@ TEST_CASE("fault: PeriodicTask: a first time long past, and a period that no clo
         SleepUntil(scheduler, Now() + std::chrono::hours(1));
         once.Cancel();
         return once.Wait() == GroupResult::Cancelled && runs == 1 && once.MissedCount() == 0;
-    };
-    const ExploredOrders explored = ExploreOrders(20, test);
-    CHECK(explored.tried == 20);
-    CHECK(explored.order == 0);
+    });
 }
 
 #if !defined(WEFT_NO_EXCEPTIONS)  // built without exceptions, weft catches none
 TEST_CASE("PeriodicTask: an exception ends it", "[periodic]") {
-    const auto test = [](TaskScheduler &scheduler) {
+    CheckOrders(20, [](TaskScheduler &scheduler) {
         auto fail = [](TaskScheduler *) { throw 5; };
         PeriodicTask periodic(scheduler, milliseconds(10), MakeTask(fail));
         if (!periodic.Start() || periodic.Wait() != GroupResult::Failed) return false;
         return periodic.RunCount() == 1 && periodic.FirstException() != nullptr;
-    };
-    CHECK(ExploreOrders(20, test).order == 0);
+    });
 }
 #endif
 

@@ -1,6 +1,6 @@
 #include "weft/task_scheduler.h"
 
-#include "support/scheduler_run.h"
+#include "scheduler/silent_runs.h"
 #include "support/spin.h"
 #include "support/threads.h"
 
@@ -18,10 +18,11 @@ namespace {
 TaskOptions PinnedTo(uint32_t worker) { return {Priority::Normal, worker, "pinned"}; }
 
 // Runs `body` as the main task, pinned to the calling thread.
-Status RunPinnedMain(test::Runner &runner, std::function<void(TaskScheduler &)> body) {
+void RunPinnedMain(test::Runner &runner, const std::function<void(TaskScheduler &)> &body) {
     auto main = [&](TaskScheduler *running) { body(*running); };
     const Task task = MakeTask(main);
-    return runner.scheduler.Run(task.function, task.arg, {Priority::Normal, 0, "main"});
+    CHECK(runner.scheduler.Run(task.function, task.arg, {Priority::Normal, 0, "main"}) ==
+          Status::Ok);
 }
 
 }  // namespace
@@ -34,43 +35,42 @@ TEST_CASE("pinned: a task stays on its worker, across waits, yields and submissi
             test::Runner runner(point);
             std::atomic<uint32_t> ran{0}, wrong{0}, leavesRan{0};
             test::Batch leaves(6, [&](TaskScheduler &, uint32_t) { leavesRan.fetch_add(1); });
-            test::Batch batch(point.workers * (point.idle == IdlePolicy::Spin ? 2 : 6),
-                              [&](TaskScheduler &scheduler, uint32_t i) {
-                                  const uint32_t worker = i % point.workers;
-                                  const std::thread::id thread = std::this_thread::get_id();
-                                  const auto look = [&] {
-                                      wrong.fetch_add(scheduler.CurrentWorker() != worker ||
-                                                      std::this_thread::get_id() != thread);
-                                  };
-                                  look();
-                                  scheduler.AddTasksAndWait(6, leaves.Tasks());
-                                  look();
-                                  scheduler.Yield();
-                                  look();
-                                  Counter counter;
-                                  scheduler.AddTasks(6, leaves.Tasks(), &counter);
-                                  scheduler.WaitForCounter(&counter, i % 4);
-                                  look();
-                                  scheduler.WaitForCounter(
-                                      &counter, 0,
-                                      i % 2 == 0 ? ResumeOn::SameWorker : ResumeOn::AnyWorker);
-                                  look();
-                                  scheduler.AddTasksAndWait(1, leaves.Tasks(),
-                                                            PinnedTo((worker + 1) % point.workers));
-                                  look();
-                                  ran.fetch_add(1);
-                              });
+            const uint32_t tasks = point.workers * (point.idle == IdlePolicy::Spin ? 2 : 6);
+            test::Batch batch(tasks, [&](TaskScheduler &scheduler, uint32_t i) {
+                const uint32_t worker = i % point.workers;
+                const std::thread::id thread = std::this_thread::get_id();
+                const auto look = [&] {
+                    wrong.fetch_add(scheduler.CurrentWorker() != worker ||
+                                    std::this_thread::get_id() != thread);
+                };
+                look();
+                scheduler.AddTasksAndWait(6, leaves.Tasks());
+                look();
+                scheduler.Yield();
+                look();
+                Counter counter;
+                scheduler.AddTasks(6, leaves.Tasks(), &counter);
+                scheduler.WaitForCounter(&counter, i % 4);
+                look();
+                scheduler.WaitForCounter(&counter, 0,
+                                         i % 2 == 0 ? ResumeOn::SameWorker : ResumeOn::AnyWorker);
+                look();
+                scheduler.AddTasksAndWait(1, leaves.Tasks(),
+                                          PinnedTo((worker + 1) % point.workers));
+                look();
+                ran.fetch_add(1);
+            });
             CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
                       Counter counter;
-                      for (uint32_t i = 0; i < batch.Count(); ++i) {
+                      for (uint32_t i = 0; i < tasks; ++i) {
                           // Each task that waits has a fiber, and one fiber is left.
                           scheduler.WaitForCounter(&counter, point.fibers - 2);
                           scheduler.AddTask(batch[i], &counter, PinnedTo(i % point.workers));
                       }
                       scheduler.WaitForCounter(&counter);
                   }) == Status::Ok);
-            CHECK(ran.load() == batch.Count());
-            CHECK(leavesRan.load() == batch.Count() * 13);
+            CHECK(ran.load() == tasks);
+            CHECK(leavesRan.load() == tasks * 13);
             CHECK(wrong.load() == 0);
             CHECK(test::Faults(runner.log) == "");
         }
@@ -80,9 +80,8 @@ TEST_CASE("pinned: a task stays on its worker, across waits, yields and submissi
 TEST_CASE("pinned: submitted by tasks, in batches of any size", "[pinned][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
-        test::Runner runner(point);
         std::atomic<uint32_t> wrong{0};
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::RunSilently(point, [&](TaskScheduler &scheduler) {
             for (uint32_t worker = 0; worker < point.workers; ++worker) {
                 for (uint32_t size : {1u, 29u, 30u, 31u, 100u}) {
                     uint32_t ran = 0;  // plain: only that worker writes it
@@ -97,18 +96,16 @@ TEST_CASE("pinned: submitted by tasks, in batches of any size", "[pinned][grid]"
                     wrong.fetch_add(ran != 2 * size);
                 }
             }
-        }) == Status::Ok);
+        });
         CHECK(wrong.load() == 0);
-        CHECK(runner.log.Text() == "");
     }
 }
 
 TEST_CASE("pinned: each worker is woken for its task, after short and long sleeps", "[pinned]") {
     for (IdlePolicy idle : {IdlePolicy::Sleep, IdlePolicy::Balanced, IdlePolicy::Spin}) {
         for (uint32_t workers : {1u, 2u, 8u}) {
-            test::Runner runner(test::Options(workers, 160, idle));
+            test::Started runner(test::Options(workers, 160, idle));
             std::atomic<uint32_t> wrong{0}, ran{0};
-            REQUIRE(runner.scheduler.Start() == Status::Ok);
             for (uint32_t i = 0; i < 64; ++i) {
                 test::Batch batch(1, [&](TaskScheduler &scheduler, uint32_t) {
                     wrong.fetch_add(scheduler.CurrentWorker() != i % workers);
@@ -118,10 +115,9 @@ TEST_CASE("pinned: each worker is woken for its task, after short and long sleep
                 if (i % 4 != 0 && idle != IdlePolicy::Spin) test::Linger(i * 3);
                 runner.scheduler.AddTasksAndWait(1, batch.Tasks(), PinnedTo(i % workers));
             }
-            runner.scheduler.Stop();
+            runner.StopSilently();
             CHECK(ran.load() == 64);
             CHECK(wrong.load() == 0);
-            CHECK(runner.log.Text() == "");
         }
     }
 }
@@ -132,18 +128,18 @@ TEST_CASE("pinned: a main task with worker 0 stays on the caller's thread", "[pi
         test::Runner runner(point);
         const std::thread::id self = std::this_thread::get_id();
         uint32_t wrong = 0;
-        CHECK(RunPinnedMain(runner, [&](TaskScheduler &scheduler) {
-                  for (uint32_t round = 0; round < 20; ++round) {
-                      test::Marks marks(1 + round);
-                      Counter counter;
-                      scheduler.AddTasks(marks.Count(), marks.Tasks(), &counter);
-                      scheduler.Yield();
-                      wrong += scheduler.CurrentWorker() != 0 || std::this_thread::get_id() != self;
-                      scheduler.WaitForCounter(&counter);
-                      wrong += scheduler.CurrentWorker() != 0 ||
-                               std::this_thread::get_id() != self || marks.Wrong() != 0;
-                  }
-              }) == Status::Ok);
+        RunPinnedMain(runner, [&](TaskScheduler &scheduler) {
+            for (uint32_t round = 0; round < 20; ++round) {
+                test::Marks marks(1 + round);
+                Counter counter;
+                scheduler.AddTasks(marks.Count(), marks.Tasks(), &counter);
+                scheduler.Yield();
+                wrong += scheduler.CurrentWorker() != 0 || std::this_thread::get_id() != self;
+                scheduler.WaitForCounter(&counter);
+                wrong += scheduler.CurrentWorker() != 0 || std::this_thread::get_id() != self;
+                wrong += marks.Wrong();
+            }
+        });
         CHECK(wrong == 0);
         CHECK(runner.log.Text() == "");
     }
@@ -174,20 +170,20 @@ TEST_CASE("RunPinnedTasks: worker 0 runs tasks that others post to it", "[pinned
             done.fetch_add(1);
         });
         bool met = false;
-        CHECK(RunPinnedMain(runner, [&](TaskScheduler &scheduler) {
-                  test::Threads external(2, [&](uint32_t) {
-                      for (int k = 0; k < 20; ++k)
-                          scheduler.AddTasksAndWait(1, message.Tasks(), PinnedTo(0));
-                      done.fetch_add(1);
-                  });
-                  scheduler.AddTasks(4, senders.Tasks());
-                  met = test::YieldUntil(scheduler, [&] {
-                      ran += scheduler.RunPinnedTasks(3);
-                      return done.load() == 6;
-                  });
-                  ran += scheduler.RunPinnedTasks();
-                  wrong.fetch_add(scheduler.RunPinnedTasks() != 0);
-              }) == Status::Ok);
+        RunPinnedMain(runner, [&](TaskScheduler &scheduler) {
+            test::Threads external(2, [&](uint32_t) {
+                for (int k = 0; k < 20; ++k)
+                    scheduler.AddTasksAndWait(1, message.Tasks(), PinnedTo(0));
+                done.fetch_add(1);
+            });
+            scheduler.AddTasks(4, senders.Tasks());
+            met = test::YieldUntil(scheduler, [&] {
+                ran += scheduler.RunPinnedTasks(3);
+                return done.load() == 6;
+            });
+            ran += scheduler.RunPinnedTasks();
+            wrong.fetch_add(scheduler.RunPinnedTasks() != 0);
+        });
         CHECK(met);
         CHECK(messages == 4 * 5 + 2 * 20);
         CHECK(wrong.load() == 0);
@@ -197,8 +193,6 @@ TEST_CASE("RunPinnedTasks: worker 0 runs tasks that others post to it", "[pinned
 
 TEST_CASE("RunPinnedTasks: counts what it runs and respects its maximum", "[pinned]") {
     for (bool attached : {false, true}) {
-        test::Runner runner(test::Options(1));
-        const uint32_t index = attached ? 1 : 0;
         uint32_t ran = 0;
         std::vector<uint32_t> answers, order;
         test::Batch batch(70, [&](TaskScheduler &, uint32_t i) {
@@ -207,7 +201,7 @@ TEST_CASE("RunPinnedTasks: counts what it runs and respects its maximum", "[pinn
         });
         const auto pump = [&](TaskScheduler &scheduler) {
             answers.push_back(scheduler.RunPinnedTasks());  // nothing is pinned yet
-            scheduler.AddTasks(70, batch.Tasks(), nullptr, PinnedTo(index));
+            scheduler.AddTasks(70, batch.Tasks(), nullptr, PinnedTo(attached ? 1 : 0));
             for (uint32_t max : {0u, 1u, 3u, 30u, 100u, 100u}) {
                 const uint32_t before = ran;
                 answers.push_back(scheduler.RunPinnedTasks(max));
@@ -215,27 +209,24 @@ TEST_CASE("RunPinnedTasks: counts what it runs and respects its maximum", "[pinn
             }
         };
         if (attached) {
-            REQUIRE(runner.scheduler.Start() == Status::Ok);
-            REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
+            test::Attached runner(test::Options(1));
             pump(runner.scheduler);
-            runner.scheduler.DetachThread();
-            runner.scheduler.Stop();
+            runner.StopSilently();
         } else {
-            CHECK(RunPinnedMain(runner, pump) == Status::Ok);
+            test::Runner runner(test::Options(1));
+            RunPinnedMain(runner, pump);
+            CHECK(runner.log.Text() == "");
         }
         CHECK(answers == std::vector<uint32_t>{0, 0, 1, 3, 30, 36, 0});
         uint32_t outOfOrder = 0;
         for (uint32_t i = 0; i < order.size(); ++i) outOfOrder += order[i] != i;
         CHECK(outOfOrder == 0);  // oldest first
-        CHECK(runner.log.Text() == "");
     }
 }
 
 TEST_CASE("RunPinnedTasks: tasks that wait continue in a later call", "[pinned]") {
     for (uint32_t workers : {1u, 2u}) {
-        test::Runner runner(test::Options(workers));
-        REQUIRE(runner.scheduler.Start() == Status::Ok);
-        REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
+        test::Attached runner(test::Options(workers));
         Counter gate(1);
         uint32_t begun = 0, ended = 0;  // plain: only this thread uses them
         test::Batch batch(5, [&](TaskScheduler &scheduler, uint32_t) {
@@ -293,8 +284,7 @@ TEST_CASE("report BadOption: a pin out of range names the task and the workers t
     for (uint32_t workers : {0u, 2u}) {
         SchedulerOptions options = test::Options(workers);
         options.maxAttached = 3;
-        test::Runner runner(options);
-        REQUIRE(runner.scheduler.Start() == Status::Ok);
+        test::Started runner(options);
         TaskOptions pin = test::Named("draw");
         pin.worker = 9;
         runner.scheduler.AddTask(task, nullptr, pin);
@@ -339,10 +329,8 @@ TEST_CASE("pinned: a pinned task runs before queued Normal tasks", "[pinned][one
 TEST_CASE(
     "RunPinnedTasks: a task that pumps on an attached thread continues before the thread detaches",
     "[pinned][one_worker]") {
-    test::Runner runner(test::Options(0));
+    test::Attached runner(test::Options(0));
     TaskScheduler &scheduler = runner.scheduler;
-    REQUIRE(scheduler.Start() == Status::Ok);
-    REQUIRE(scheduler.AttachThread() == Status::Ok);
     bool pumped = false;
     Counter gate(1);
     // The task ends the wait of the attached thread. Then RunPinnedTasks finds this thread's fiber.
@@ -367,12 +355,10 @@ TEST_CASE("pinned: a task that polls and yields does not keep a pinned fiber fro
         bool done = false;
         uint32_t turns = 0;
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            TaskOptions here;
-            here.worker = 0;
             Counter gate(1), counter;
             test::Batch pinned(
                 1, [&](TaskScheduler &inside, uint32_t) { inside.WaitForCounter(&gate); });
-            scheduler.AddTasks(1, pinned.Tasks(), &counter, here);
+            scheduler.AddTasks(1, pinned.Tasks(), &counter, PinnedTo(0));
             scheduler.Yield();  // the pinned task begins and waits
             scheduler.DecrementCounter(&gate);
             while (!(done = scheduler.PollCounter(&counter)) && ++turns < 100000) scheduler.Yield();
@@ -391,19 +377,17 @@ TEST_CASE("pinned: a pinned task that polls and yields does not keep another one
         bool done = false;
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             if (inactive) scheduler.SetActiveWorkers(1);
-            TaskOptions there;
-            there.worker = 1;
             test::Batch other(1, [](TaskScheduler &, uint32_t) {});
             test::Batch poller(1, [&](TaskScheduler &inside, uint32_t) {
                 Counter counter;
-                inside.AddTasks(1, other.Tasks(), &counter, there);
+                inside.AddTasks(1, other.Tasks(), &counter, PinnedTo(1));
                 for (uint32_t turns = 0; !(done = inside.PollCounter(&counter)) && turns < 100000;
                      ++turns) {
                     inside.Yield();
                 }
                 inside.WaitForCounter(&counter);
             });
-            scheduler.AddTasksAndWait(1, poller.Tasks(), there);
+            scheduler.AddTasksAndWait(1, poller.Tasks(), PinnedTo(1));
         }) == Status::Ok);
         CHECK(done);
         CHECK(test::Faults(runner.log) == "");
@@ -415,13 +399,11 @@ TEST_CASE("RunPinnedTasks: a pinned task that yields lets the caller continue",
     test::Runner runner(test::Options(1));
     bool returned = false, seen = false;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        TaskOptions here;
-        here.worker = 0;
         test::Batch poller(1, [&](TaskScheduler &inside, uint32_t) {
             for (uint32_t turns = 0; !(seen = returned) && turns < 100000; ++turns) inside.Yield();
         });
         Counter counter;
-        scheduler.AddTasks(1, poller.Tasks(), &counter, here);
+        scheduler.AddTasks(1, poller.Tasks(), &counter, PinnedTo(0));
         scheduler.RunPinnedTasks();
         returned = true;
         scheduler.WaitForCounter(&counter);
@@ -450,9 +432,7 @@ void RunInPlace(Counter &gate, test::Runner &runner, std::function<void(TaskSche
     scheduler.AddTasks(fibers, holder.Tasks());
     scheduler.WaitForCounter(&held);
     REQUIRE(scheduler.AttachThread() == Status::Ok);
-    TaskOptions here;
-    here.worker = scheduler.CurrentWorker();
-    scheduler.AddTask(pinned[0], nullptr, here);
+    scheduler.AddTask(pinned[0], nullptr, PinnedTo(scheduler.CurrentWorker()));
     CHECK(scheduler.RunPinnedTasks() == 1);
     CHECK(done.IsZero());
     scheduler.DetachThread();

@@ -4,12 +4,11 @@
 #include "platform/compiler.h"
 #include "support/child_process.h"
 #include "support/scheduler_run.h"
-#include "support/spin.h"
 #include "support/threads.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -88,10 +87,12 @@ private:
     std::mutex m_mutex;
 };
 
-// Runs a scheduler once. Its tasks must run, the caller must keep its own settings, and no other
-// report may come.
-void RunOnce(SchedulerOptions options, Places &places, test::Life life,
-             ReportCode allowed = ReportCode::Stalled) {
+using Check = std::function<void(uint32_t worker, const Place &)>;
+
+// Runs a scheduler once, and then calls `check` for each thread of weft. Its tasks must run, the
+// caller must keep its own settings, and only stalls may be reported.
+void RunOnce(SchedulerOptions options, test::Life life, const Check &check) {
+    Places places;
     places.AttachTo(options);
     test::Runner runner(options);
     test::Marks marks(50);
@@ -100,11 +101,18 @@ void RunOnce(SchedulerOptions options, Places &places, test::Life life,
               scheduler.AddTasksAndWait(50, marks.Tasks());
           }) == Status::Ok);
     CHECK(marks.Wrong() == 0);
-    CHECK(PlaceOfThread() == before);  // the caller keeps its own settings
+    CHECK(PlaceOfThread() == before);
     CHECK(places.of.size() == options.workers - (life == test::Life::Run));
-    CHECK(runner.log.Count() ==
-          runner.log.CountOf(allowed) +
-              runner.log.CountOf(ReportCode::Stalled) * (allowed != ReportCode::Stalled));
+    CHECK(test::Faults(runner.log) == "");
+    for (const auto &[worker, place] : places.of) check(worker, place);
+}
+
+// The same with Run and with Start.
+void RunBoth(const SchedulerOptions &options, const Check &check) {
+    for (const test::Life life : {test::Life::Run, test::Life::Start}) {
+        INFO(test::Describe(life));
+        RunOnce(options, life, check);
+    }
 }
 
 }  // namespace
@@ -114,25 +122,17 @@ TEST_CASE("placement: thread names consist of the option and the index", "[place
         const char *option;
         std::string expected;
     };
-    for (test::Life life : {test::Life::Run, test::Life::Start}) {
-        for (const Case &name :
-             {Case{"weft", "weft "}, Case{"jobs", "jobs "},
-              Case{"a name that is far too long", "a name tha "}, Case{"", " "}}) {
-            Places places;
-            SchedulerOptions options = test::Options(3);
-            CHECK(std::string(options.threadName) == "weft");  // the default
-            options.threadName = name.option;
-            RunOnce(options, places, life);
-            for (const auto &[worker, place] : places.of)
-                CHECK(place.name == name.expected + std::to_string(worker));
-        }
-        Places places;
-        SchedulerOptions options = test::Options(3);
-        options.threadName = nullptr;
-        RunOnce(options, places, life);
-        // The threads inherit the caller's name.
-        for (const auto &[worker, place] : places.of) CHECK(place.name == NameOfThread());
+    SchedulerOptions options = test::Options(3);
+    CHECK(std::string(options.threadName) == "weft");  // the default
+    for (const Case &name : {Case{"weft", "weft "}, Case{"jobs", "jobs "},
+                             Case{"a name that is far too long", "a name tha "}, Case{"", " "}}) {
+        options.threadName = name.option;
+        RunBoth(options, [&](uint32_t worker, const Place &place) {
+            CHECK(place.name == name.expected + std::to_string(worker));
+        });
     }
+    options.threadName = nullptr;  // the threads inherit the caller's name
+    RunBoth(options, [](uint32_t, const Place &place) { CHECK(place.name == NameOfThread()); });
 }
 
 TEST_CASE("placement: names stay within 15 bytes with any index", "[placement]") {
@@ -148,41 +148,32 @@ TEST_CASE("placement: names stay within 15 bytes with any index", "[placement]")
 TEST_CASE("placement: None leaves CPUs to the system, Compact uses the usable CPUs in turn",
           "[placement]") {
     const Cpus usable = CpusOfThread();
-    for (test::Life life : {test::Life::Run, test::Life::Start}) {
-        for (uint32_t workers : {1u, 2u, 5u}) {
-            Places none, compact;
-            SchedulerOptions options = test::Options(workers);
-            RunOnce(options, none, life);
-            for (const auto &[worker, place] : none.of) CHECK(place.cpus == usable);
-            options.affinity.kind = Affinity::Kind::Compact;
-            RunOnce(options, compact, life);
-            for (const auto &[worker, place] : compact.of)
-                CHECK(place.cpus == Cpus{usable[worker % usable.size()]});
-        }
+    for (uint32_t workers : {1u, 2u, 5u}) {
+        SchedulerOptions options = test::Options(workers);
+        RunBoth(options, [&](uint32_t, const Place &place) { CHECK(place.cpus == usable); });
+        options.affinity.kind = Affinity::Kind::Compact;
+        RunBoth(options, [&](uint32_t worker, const Place &place) {
+            CHECK(place.cpus == Cpus{usable[worker % usable.size()]});
+        });
     }
 }
 
 TEST_CASE("placement: Explicit takes one mask for each worker, with any number of words",
           "[placement]") {
     const Cpus usable = CpusOfThread();
-    for (test::Life life : {test::Life::Run, test::Life::Start}) {
-        for (uint32_t words : {1u + usable.back() / 64, 16u, 1024u}) {
-            std::vector<uint64_t> masks(4 * words);
-            const auto add = [&](uint32_t worker, uint32_t cpu) {
-                masks[worker * words + cpu / 64] |= uint64_t{1} << cpu % 64;
-            };
-            for (uint32_t worker = 0; worker < 4; ++worker)
-                add(worker, usable[worker % usable.size()]);
-            for (uint32_t cpu : usable) add(3, cpu);
-            if (words == 1024) add(1, 65535);  // the process may not use this CPU
-            Places places;
-            SchedulerOptions options = test::Options(4);
-            options.affinity = {Affinity::Kind::Explicit, words, masks.data()};
-            RunOnce(options, places, life);
-            for (const auto &[worker, place] : places.of) {
-                CHECK(place.cpus == (worker == 3 ? usable : Cpus{usable[worker % usable.size()]}));
-            }
-        }
+    for (uint32_t words : {1u + usable.back() / 64, 16u, 1024u}) {
+        std::vector<uint64_t> masks(4 * words);
+        const auto add = [&](uint32_t worker, uint32_t cpu) {
+            masks[worker * words + cpu / 64] |= uint64_t{1} << cpu % 64;
+        };
+        for (uint32_t worker = 0; worker < 4; ++worker) add(worker, usable[worker % usable.size()]);
+        for (uint32_t cpu : usable) add(3, cpu);
+        if (words == 1024) add(1, 65535);  // the process may not use this CPU
+        SchedulerOptions options = test::Options(4);
+        options.affinity = {Affinity::Kind::Explicit, words, masks.data()};
+        RunBoth(options, [&](uint32_t worker, const Place &place) {
+            CHECK(place.cpus == (worker == 3 ? usable : Cpus{usable[worker % usable.size()]}));
+        });
     }
 }
 
@@ -209,7 +200,6 @@ TEST_CASE("report BadOption: a mask without a usable CPU is reported, and the ru
         Places places;
         SchedulerOptions options = test::Options(3);
         options.affinity = {Affinity::Kind::Explicit, 16, masks.data()};
-        test::ReportLog log;
         places.AttachTo(options);
         test::Runner runner(options);
         test::Marks marks(50);
@@ -300,10 +290,9 @@ TEST_CASE("placement: workers keep to the CPU on which the process began", "[.][
     if (own.size() != 1) return;
     const bool isConfined = env::GrantedCpus() > 1;
     for (const Given given : {Given::None, Given::Compact}) {
-        TwoPlaced two(given, {0, 1});
-        Places places;
-        RunOnce(two.options, places, test::Life::Start);
-        for (const auto &[worker, place] : places.of) CHECK(place.cpus == own);
+        const TwoPlaced two(given, {0, 1});
+        RunOnce(two.options, test::Life::Start,
+                [&](uint32_t, const Place &place) { CHECK(place.cpus == own); });
     }
     test::Runner runner(test::Options(kAnyWorker));
     CHECK(runner.scheduler.WorkerCount() == 1);
@@ -319,14 +308,12 @@ TEST_CASE("placement: workers keep to the CPU on which the process began", "[.][
     for (const uint32_t worker : {0, 1}) {
         others[worker * 1024 + own[0] / 64] &= ~(uint64_t{1} << own[0] % 64);
     }
-    Places places;
     SchedulerOptions options = test::Options(2);
     options.affinity = {Affinity::Kind::Explicit, 1024, others.data()};
-    RunOnce(options, places, test::Life::Start);
-    for (const auto &[worker, place] : places.of) {
+    RunOnce(options, test::Life::Start, [&](uint32_t, const Place &place) {
         CHECK(!place.cpus.empty());
         CHECK(std::find(place.cpus.begin(), place.cpus.end(), own[0]) == place.cpus.end());
-    }
+    });
 }
 
 TEST_CASE("report OneCpu: a process that began on one CPU has one worker, unless masks give more",
@@ -342,37 +329,30 @@ TEST_CASE("report OneCpu: a process that began on one CPU has one worker, unless
 
 TEST_CASE("placement: nice values are added to the caller's", "[placement]") {
     const int own = NiceOfThread();
-    for (test::Life life : {test::Life::Run, test::Life::Start}) {
-        for (int32_t nice : {0, 5, 19}) {
-            Places places;
-            SchedulerOptions options = test::Options(3);
-            options.threadNice = nice;
-            RunOnce(options, places, life);
-            for (const auto &[worker, place] : places.of)
-                CHECK(place.nice == std::min(own + nice, 19));
-        }
+    for (int32_t nice : {0, 5, 19}) {
+        SchedulerOptions options = test::Options(3);
+        options.threadNice = nice;
+        RunBoth(options, [&](uint32_t, const Place &place) {
+            CHECK(place.nice == std::min(own + nice, 19));
+        });
     }
 }
 
 TEST_CASE("placement: the option sets the time slice of weft's threads, and nice values stay",
           "[placement]") {
     const uint64_t own = SliceOfThread();
-    for (test::Life life : {test::Life::Run, test::Life::Start}) {
-        for (uint32_t microseconds : {0u, 100u, 500u, 100000u}) {
-            Places places;
-            SchedulerOptions options = test::Options(3);
-            CHECK(options.threadSliceMicroseconds == 500);  // the default
-            options.threadSliceMicroseconds = microseconds;
-            options.threadNice = 3;
-            RunOnce(options, places, life);
-            for (const auto &[worker, place] : places.of) {
-                // A system without slices (own == 0) accepts the call and ignores it.
-                CHECK(place.slice ==
-                      (own == 0 || microseconds == 0 ? own : uint64_t{microseconds} * 1000));
-                CHECK(place.nice == NiceOfThread() + 3);
-            }
+    for (uint32_t microseconds : {0u, 100u, 500u, 100000u}) {
+        SchedulerOptions options = test::Options(3);
+        CHECK(options.threadSliceMicroseconds == 500);  // the default
+        options.threadSliceMicroseconds = microseconds;
+        options.threadNice = 3;
+        RunBoth(options, [&](uint32_t, const Place &place) {
+            // A system without slices (own == 0) accepts the call and ignores it.
+            CHECK(place.slice ==
+                  (own == 0 || microseconds == 0 ? own : uint64_t{microseconds} * 1000));
+            CHECK(place.nice == NiceOfThread() + 3);
             CHECK(SliceOfThread() == own);
-        }
+        });
     }
 }
 

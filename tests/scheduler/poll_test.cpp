@@ -1,6 +1,6 @@
 #include "weft/poll.h"
 
-#include "support/scheduler_run.h"
+#include "scheduler/silent_runs.h"
 #include "support/threads.h"
 #include "weft/testing/explore_orders.h"
 
@@ -19,11 +19,10 @@ TEST_CASE("PollUntil: the only worker runs the task that makes the condition tru
           "[poll][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
-        test::Runner runner(point);
         bool isSet = false;
         std::atomic<bool> set{false};
         uint32_t offTask = 0;
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::RunSilently(point, [&](TaskScheduler &scheduler) {
             test::Batch setter(1, [&](TaskScheduler &, uint32_t) { set.store(true); });
             scheduler.AddTask(setter[0]);
             isSet = PollUntil(
@@ -33,10 +32,9 @@ TEST_CASE("PollUntil: the only worker runs the task that makes the condition tru
                     return set.load();
                 },
                 microseconds(50));
-        }) == Status::Ok);
+        });
         CHECK(isSet);
         CHECK(offTask == 0);
-        CHECK(runner.log.Text() == "");
     }
 }
 
@@ -47,15 +45,13 @@ TEST_CASE("PollUntil: asks at once, and once more at the deadline", "[poll]") {
         uint32_t asks = 0;
         const auto never = [&] { return ++asks == 0; };
         const auto second = [&] { return ++asks == 2; };
-        const Clock::time_point past = Now() - hours(1);
         right += PollUntil(
             scheduler, [&] { return ++asks == 1; }, hours(1));
         right += asks == 1;
-        asks = 0;
-        right += !PollUntil(scheduler, never, microseconds(50), past) && asks == 1;
-        asks = 0;
-        right +=
-            !PollUntil(scheduler, never, microseconds(50), Clock::time_point::min()) && asks == 1;
+        for (const Clock::time_point past : {Now() - hours(1), Clock::time_point::min()}) {
+            asks = 0;
+            right += !PollUntil(scheduler, never, microseconds(50), past) && asks == 1;
+        }
         asks = 0;
         const Clock::time_point soon = Now() + milliseconds(2);
         right += !PollUntil(scheduler, never, hours(1), soon) && asks == 2 && Now() >= soon;
@@ -138,19 +134,14 @@ TEST_CASE("PollUntil: an external thread may poll, also while nothing runs", "[p
 }
 
 TEST_CASE("PollUntil: an attached thread runs tasks between two asks", "[poll]") {
-    test::Runner runner(test::Options(0u));
-    TaskScheduler &scheduler = runner.scheduler;
-    REQUIRE(scheduler.Start() == Status::Ok);
-    REQUIRE(scheduler.AttachThread() == Status::Ok);
+    test::Attached runner(test::Options(0u));
     test::Marks marks(1);
     Counter counter;
-    scheduler.AddTasks(1, marks.Tasks(), &counter);
+    runner.scheduler.AddTasks(1, marks.Tasks(), &counter);
     CHECK(PollUntil(
-        scheduler, [&] { return counter.IsZero(); }, microseconds(100)));
+        runner.scheduler, [&] { return counter.IsZero(); }, microseconds(100)));
     CHECK(marks.Wrong() == 0);
-    scheduler.DetachThread();
-    scheduler.Stop();
-    CHECK(runner.log.Text() == "");
+    runner.StopSilently();
 }
 
 TEST_CASE("report InHook: PollUntil in a hook asks nothing", "[poll][report]") {

@@ -1,6 +1,6 @@
 #include "weft/task_scheduler.h"
 
-#include "support/scheduler_run.h"
+#include "scheduler/silent_runs.h"
 #include "support/spin.h"
 
 #include <atomic>
@@ -25,22 +25,20 @@ TEST_CASE("fault: lost wake-up in sleep. Work submitted to sleeping workers is f
         if (point.workers == 1) continue;
         INFO(test::Describe(point));
         uint32_t found = 0;
-        test::Runner runner(point);
-        CHECK(runner.Run([&](TaskScheduler &) {
+        test::RunSilently(point, [&](TaskScheduler &scheduler) {
             for (uint32_t round = 0; round < Rounds(point); ++round) {
                 std::atomic<bool> ran{false};
                 test::Batch batch(1, [&](TaskScheduler &, uint32_t) { ran.store(true); });
                 Counter counter;
                 test::Linger(static_cast<int>(round));  // the other workers sleep, or are about to
-                runner.scheduler.AddTask(batch[0], &counter);
+                scheduler.AddTask(batch[0], &counter);
                 // The main task keeps its worker busy. So another worker must run the task.
                 if (!test::SpinUntil([&] { return ran.load(); })) return;
                 ++found;
-                runner.scheduler.WaitForCounter(&counter);
+                scheduler.WaitForCounter(&counter);
             }
-        }) == Status::Ok);
+        });
         CHECK(found == Rounds(point));
-        CHECK(runner.log.Text() == "");
     }
 }
 
@@ -50,8 +48,7 @@ TEST_CASE("ready: a fiber made ready by a running task is resumed by another wor
         if (point.workers == 1) continue;
         INFO(test::Describe(point));
         uint32_t rounds = 0;
-        test::Runner runner(point);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::RunSilently(point, [&](TaskScheduler &scheduler) {
             for (; rounds < Rounds(point); ++rounds) {
                 Counter gate(1), all;
                 std::atomic<int> step{0};
@@ -67,9 +64,8 @@ TEST_CASE("ready: a fiber made ready by a running task is resumed by another wor
                 if (!test::SpinUntil([&] { return step.load() == 2; })) return;
                 scheduler.WaitForCounter(&all);
             }
-        }) == Status::Ok);
+        });
         CHECK(rounds == Rounds(point));
-        CHECK(runner.log.Text() == "");
     }
 }
 
@@ -160,8 +156,7 @@ TEST_CASE("Run may return while the external decrement that ended it is still in
         external.join();
         REQUIRE(status == Status::Ok);
         // Each of these reports may come, or not.
-        const size_t expected =
-            runner.log.CountOf(ReportCode::NotRunning) + runner.log.CountOf(ReportCode::Stalled);
-        REQUIRE(runner.log.Count() == expected);
+        REQUIRE(runner.log.Count() == runner.log.CountOf(ReportCode::NotRunning) +
+                                          runner.log.CountOf(ReportCode::Stalled));
     }
 }

@@ -1,8 +1,8 @@
 // Start without workers: the attached thread runs all tasks.
 #include "weft/task_scheduler.h"
 
+#include "scheduler/silent_runs.h"
 #include "support/failing_allocation.h"
-#include "support/scheduler_run.h"
 #include "support/spin.h"
 #include "support/threads.h"
 
@@ -17,7 +17,7 @@ using namespace weft;
 TEST_CASE("no workers: everything runs on the attached thread", "[attach][single]") {
     for (uint32_t fibers : {1u, 2u, 3u, 128u}) {
         for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Spin, IdlePolicy::Sleep}) {
-            test::Runner runner(test::Options(0, fibers + 1, idle));
+            test::Started runner(test::Options(0, fibers + 1, idle));
             TaskScheduler &scheduler = runner.scheduler;
             const std::thread::id self = std::this_thread::get_id();
             std::atomic<uint32_t> wrong{0}, ran{0};
@@ -27,7 +27,6 @@ TEST_CASE("no workers: everything runs on the attached thread", "[attach][single
                 running.AddTasksAndWait(3, leaves.Tasks());
                 wrong.fetch_add(std::this_thread::get_id() != self || running.CurrentWorker() != 0);
             });
-            REQUIRE(scheduler.Start() == Status::Ok);
             CHECK(scheduler.WorkerCount() == 0);
             REQUIRE(scheduler.AttachThread() == Status::Ok);
             CHECK(scheduler.CurrentWorker() == 0);
@@ -43,16 +42,14 @@ TEST_CASE("no workers: everything runs on the attached thread", "[attach][single
             scheduler.AddTasks(50, batch.Tasks(), nullptr, {Priority::Low, 0, "pinned"});
             scheduler.DetachThread();
             CHECK(ran.load() == 600);
-            scheduler.Stop();
+            runner.StopSilently();
             CHECK(wrong.load() == 0);
-            CHECK(runner.log.Text() == "");
         }
     }
 }
 
 TEST_CASE("no workers: a second thread is refused while one is attached", "[attach][single]") {
-    test::Runner runner(test::Options(0));
-    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    test::Started runner(test::Options(0));
     for (int round = 0; round < 3; ++round) {
         REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
         Status second = Status::Ok;
@@ -72,7 +69,7 @@ TEST_CASE("no workers: the order is the same in every run", "[attach][single][on
     for (uint32_t fibers : {2u, 3u, 128u}) {
         std::vector<std::vector<uint32_t>> orders;
         for (int run = 0; run < 10; ++run) {
-            test::Runner runner(test::Options(0, fibers + 2));
+            test::Attached runner(test::Options(0, fibers + 2));
             std::vector<uint32_t> order;
             Counter all;
             test::Batch leaves(40, [&](TaskScheduler &, uint32_t i) {
@@ -88,14 +85,10 @@ TEST_CASE("no workers: the order is the same in every run", "[attach][single][on
                 if (i % 5 == 0) scheduler.AddTasksAndWait(10, leaves.Tasks());
                 order.push_back(500 + i);
             });
-            REQUIRE(runner.scheduler.Start() == Status::Ok);
-            REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
             runner.scheduler.AddTasks(40, batch.Tasks(), &all);
             runner.scheduler.Yield();
             runner.scheduler.WaitForCounter(&all);
-            runner.scheduler.DetachThread();
-            runner.scheduler.Stop();
-            CHECK(runner.log.Text() == "");
+            runner.StopSilently();
             orders.push_back(order);
         }
         CHECK(orders[0].size() > 80);
@@ -105,10 +98,8 @@ TEST_CASE("no workers: the order is the same in every run", "[attach][single][on
 
 TEST_CASE("no workers: external threads wait while an attached one pumps", "[attach][single]") {
     for (uint32_t fibers : {1u, 2u, 128u}) {
-        test::Runner runner(test::Options(0, fibers + 1));
+        test::Attached runner(test::Options(0, fibers + 1));
         TaskScheduler &scheduler = runner.scheduler;
-        REQUIRE(scheduler.Start() == Status::Ok);
-        REQUIRE(scheduler.AttachThread() == Status::Ok);
         std::atomic<uint32_t> wrong{0}, ended{0};
         test::Threads threads(3, [&](uint32_t self) {
             for (uint32_t round = 0; round < 30; ++round) {
@@ -127,18 +118,15 @@ TEST_CASE("no workers: external threads wait while an attached one pumps", "[att
         });
         CHECK(test::YieldUntil(scheduler, [&] { return ended.load() == 3; }));
         threads.Join();
-        scheduler.DetachThread();
-        scheduler.Stop();
+        runner.StopSilently();
         CHECK(wrong.load() == 0);
-        CHECK(runner.log.Text() == "");
     }
 }
 
 TEST_CASE("report NoWorkers: once, and the wait continues until a thread attaches",
           "[attach][single]") {
-    test::Runner runner(test::Options(0));
+    test::Started runner(test::Options(0));
     TaskScheduler &scheduler = runner.scheduler;
-    REQUIRE(scheduler.Start() == Status::Ok);
     test::Marks marks(20);
     std::atomic<uint32_t> back{0};
     test::Threads threads(2, [&](uint32_t self) {
@@ -160,9 +148,8 @@ TEST_CASE("report NoWorkers: once, and the wait continues until a thread attache
 TEST_CASE("no workers: WaitIdle of an external thread returns when nothing is pending",
           "[attach][single]") {
     for (const bool attached : {false, true}) {
-        test::Runner runner(test::Options(0));
+        test::Started runner(test::Options(0));
         TaskScheduler &scheduler = runner.scheduler;
-        REQUIRE(scheduler.Start() == Status::Ok);
         if (attached) {
             test::Marks marks(3);
             REQUIRE(scheduler.AttachThread() == Status::Ok);
@@ -171,8 +158,7 @@ TEST_CASE("no workers: WaitIdle of an external thread returns when nothing is pe
         // Meanwhile the attached thread is outside of weft.
         std::thread([&] { scheduler.WaitIdle(); }).join();
         if (attached) scheduler.DetachThread();
-        scheduler.Stop();
-        CHECK(runner.log.Text() == "");
+        runner.StopSilently();
     }
 }
 
@@ -181,13 +167,12 @@ TEST_CASE("no workers: Stop runs pending tasks, also those of waiting threads",
     for (uint32_t fibers : {1u, 2u, 128u}) {
         for (bool waiter : {false, true}) {
             INFO(fibers << " fibers" << (waiter ? ", a thread waits" : ""));
-            test::Runner runner(test::Options(0, fibers + 1));
+            test::Started runner(test::Options(0, fibers + 1));
             test::Marks marks(100), late(100);
             test::Batch parent(100, [&](TaskScheduler &scheduler, uint32_t i) {
                 scheduler.Yield();
                 scheduler.AddTask(late[i]);
             });
-            REQUIRE(runner.scheduler.Start() == Status::Ok);
             runner.scheduler.AddTasks(100, parent.Tasks(), nullptr, test::kLow);
             std::thread thread;
             if (waiter) {
@@ -210,9 +195,8 @@ TEST_CASE("no workers: Stop runs pending tasks, also without memory", "[single]"
     for (bool reports : {false, true}) {
         SchedulerOptions options = test::Options(0);
         options.reportStackOverflow = reports;
-        test::Runner runner(options);
+        test::Started runner(options);
         test::Marks marks(20);
-        REQUIRE(runner.scheduler.Start() == Status::Ok);
         runner.scheduler.AddTasks(20, marks.Tasks());
         {
             const test::FailingAllocation failing(0);

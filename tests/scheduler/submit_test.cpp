@@ -1,10 +1,8 @@
 #include "weft/task_scheduler.h"
 
-#include "support/scheduler_run.h"
-#include "support/spin.h"
+#include "scheduler/silent_runs.h"
 
 #include <atomic>
-#include <memory>
 #include <vector>
 
 #include <catch2/catch.hpp>
@@ -31,18 +29,16 @@ TEST_CASE("invariant 1: each submitted task runs exactly once", "[submit][grid]"
             INFO(count << " tasks");
             Flags runs(count);
             test::Batch batch(count, [&](TaskScheduler &, uint32_t i) { runs[i].fetch_add(1); });
-            test::Runner runner(point);
             bool waited = false;
-            CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            test::RunSilently(point, [&](TaskScheduler &scheduler) {
                 Counter counter;
                 scheduler.AddTasks(batch.Count(), batch.Tasks(), &counter);
                 scheduler.WaitForCounter(&counter);
                 waited = AllAre(runs, 1);
                 scheduler.AddTasks(batch.Count(), batch.Tasks());  // Run waits for them
-            }) == Status::Ok);
+            });
             CHECK(waited);
             CHECK(AllAre(runs, 2));
-            CHECK(runner.log.Text() == "");
         }
     }
 }
@@ -56,12 +52,9 @@ TEST_CASE("tasks that submit tasks: all run, and Run drains them", "[submit][gri
             20, [&](TaskScheduler &scheduler, uint32_t) { scheduler.AddTasks(8, leaf.Tasks()); });
         test::Batch outer(
             20, [&](TaskScheduler &scheduler, uint32_t) { scheduler.AddTasks(20, inner.Tasks()); });
-        test::Runner runner(point);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            scheduler.AddTasks(20, outer.Tasks());
-        }) == Status::Ok);
+        test::RunSilently(point,
+                          [&](TaskScheduler &scheduler) { scheduler.AddTasks(20, outer.Tasks()); });
         CHECK(leaves.load() == 20 * 20 * 8);
-        CHECK(runner.log.Text() == "");
     }
 }
 
@@ -72,16 +65,14 @@ TEST_CASE("a submission copies the tasks", "[submit]") {
         std::atomic<uint32_t> wrong{0};
         test::Batch batch(count, [&](TaskScheduler &, uint32_t i) { runs[i].fetch_add(1); });
         test::Batch bad(1, [&](TaskScheduler &, uint32_t) { wrong.fetch_add(1); });
-        test::Runner runner(test::Options(2));
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::RunSilently(test::Options(2), [&](TaskScheduler &scheduler) {
             Counter counter;
-            std::unique_ptr<Task[]> copy(new Task[count]);
-            for (uint32_t i = 0; i < count; ++i) copy[i] = batch[i];
-            scheduler.AddTasks(count, copy.get(), &counter);
-            for (uint32_t i = 0; i < count; ++i) copy[i] = bad[0];
-            copy.reset();
+            std::vector<Task> copy(batch.Tasks(), batch.Tasks() + count);
+            scheduler.AddTasks(count, copy.data(), &counter);
+            copy.assign(count, bad[0]);
+            std::vector<Task>().swap(copy);  // frees it
             scheduler.WaitForCounter(&counter);
-        }) == Status::Ok);
+        });
         CHECK(wrong.load() == 0);
         CHECK(AllAre(runs, 1));
     }
@@ -89,9 +80,8 @@ TEST_CASE("a submission copies the tasks", "[submit]") {
 
 TEST_CASE("a submission raises the counter at once, each finished task lowers it by one",
           "[submit]") {
-    test::Runner runner(test::Options(1));
     std::vector<uint32_t> values;
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+    test::RunSilently(test::Options(1), [&](TaskScheduler &scheduler) {
         Counter counter(2);
         test::Batch batch(10, [](TaskScheduler &, uint32_t) {});
         scheduler.AddTasks(10, batch.Tasks(), &counter);
@@ -102,9 +92,8 @@ TEST_CASE("a submission raises the counter at once, each finished task lowers it
         values.push_back(counter.Value());
         scheduler.DecrementCounter(&counter, 2);
         values.push_back(counter.Value());
-    }) == Status::Ok);
+    });
     CHECK(values == std::vector<uint32_t>{12, 13, 2, 0});
-    CHECK(runner.log.Text() == "");
 }
 
 TEST_CASE("fault: queue full. Deques and slabs grow under 100,000 outstanding tasks", "[submit]") {
@@ -112,23 +101,20 @@ TEST_CASE("fault: queue full. Deques and slabs grow under 100,000 outstanding ta
         INFO(workers << " workers");
         Flags runs(50000);
         test::Batch batch(50000, [&](TaskScheduler &, uint32_t i) { runs[i].fetch_add(1); });
-        test::Runner runner(test::Options(workers, 10));
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::RunSilently(test::Options(workers, 10), [&](TaskScheduler &scheduler) {
             Counter counter;
             scheduler.AddTasks(batch.Count(), batch.Tasks(), &counter);
             for (uint32_t i = 0; i < batch.Count(); ++i) scheduler.AddTask(batch[i], &counter);
             scheduler.WaitForCounter(&counter);
-        }) == Status::Ok);
+        });
         CHECK(AllAre(runs, 2));
-        CHECK(runner.log.Text() == "");
     }
 }
 
 TEST_CASE("submit: a submission never runs tasks, even if the queue is full", "[submit]") {
-    test::Runner runner(test::Options(1));
     uint32_t early = 0;
     std::atomic<uint32_t> ran{0};
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+    test::RunSilently(test::Options(1), [&](TaskScheduler &scheduler) {
         test::Batch batch(300, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
         Counter counter;
         for (int i = 0; i < 30; ++i) {
@@ -137,7 +123,7 @@ TEST_CASE("submit: a submission never runs tasks, even if the queue is full", "[
         }
         early = ran.load();
         scheduler.WaitForCounter(&counter);
-    }) == Status::Ok);
+    });
     CHECK(early == 0);
     CHECK(ran.load() == 30 * 301);
 }

@@ -1,6 +1,6 @@
 #include "weft/task_scheduler.h"
 
-#include "support/scheduler_run.h"
+#include "scheduler/silent_runs.h"
 #include "support/spin.h"
 
 #include <atomic>
@@ -24,11 +24,9 @@ TEST_CASE("identity: Current, CurrentWorker and CurrentFiber", "[task_scheduler]
         test::Batch batch(50, [&](TaskScheduler &scheduler, uint32_t) {
             const uint32_t fiber = scheduler.CurrentFiber();
             for (int i = 0; i < 5; ++i) {
-                if (TaskScheduler::Current() != &scheduler ||
-                    scheduler.CurrentWorker() >= point.workers ||
-                    scheduler.CurrentFiber() != fiber || fiber >= most) {
-                    wrong.fetch_add(1);
-                }
+                wrong.fetch_add(TaskScheduler::Current() != &scheduler ||
+                                scheduler.CurrentWorker() >= point.workers ||
+                                scheduler.CurrentFiber() != fiber || fiber >= most);
                 if (i % 2 == 0) {
                     scheduler.Yield();
                 } else {
@@ -67,8 +65,7 @@ TEST_CASE("identity: MaxConcurrency is above the index of each worker and attach
     CHECK(index == 3);
     CHECK(runner.log.Text() == "");
     CHECK(TaskScheduler().MaxConcurrency() == TaskScheduler().WorkerCount() + 8);
-    test::Runner single(test::Options(0));
-    REQUIRE(single.scheduler.Start() == Status::Ok);
+    test::Started single(test::Options(0));
     CHECK(single.scheduler.MaxConcurrency() == 1);
     CHECK(single.scheduler.AttachThread() == Status::Ok);
     CHECK(single.scheduler.CurrentWorker() == 0);
@@ -129,11 +126,8 @@ TEST_CASE("report NullCounter: names the call", "[task_scheduler]") {
         scheduler.DecrementCounter(nullptr);
     }) == Status::Ok);
     CHECK(runner.log.CountOf(ReportCode::NullCounter) == 3);
-    const std::string text = runner.log.Text();
-    for (const char *call :
-         {"WaitForCounter: null", "IncrementCounter: null", "DecrementCounter: null"}) {
-        CHECK(test::Names(text, call));
-    }
+    for (const char *call : {"WaitFor", "Increment", "Decrement"})
+        CHECK(test::Names(runner.log.Text(), std::string(call) + "Counter: null"));
 }
 
 TEST_CASE("report NotRunning: a call while the scheduler does not run has no effect",
@@ -192,19 +186,17 @@ TEST_CASE("report NotRunning: submitting and waiting while the scheduler does no
     std::atomic<uint32_t> ran{0};
     Counter counter;
     test::Batch batch(1, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
-    const auto callAll = [&] {
+    for (size_t reports : {5u, 10u}) {
         runner.scheduler.AddTask(batch[0], &counter);
         runner.scheduler.AddTasksAndWait(1, batch.Tasks());
         runner.scheduler.WaitForCounter(&counter);
         runner.scheduler.WaitIdle();
         CHECK(runner.scheduler.AttachThread() == Status::NotRunning);
-    };
-    callAll();
-    CHECK(runner.Run([](TaskScheduler &) {}) == Status::Ok);
-    callAll();
+        CHECK(runner.log.CountOf(ReportCode::NotRunning) == reports);
+        CHECK(runner.Run([](TaskScheduler &) {}) == Status::Ok);
+    }
     CHECK(ran.load() == 0);
     CHECK(counter.Value() == 0);
-    CHECK(runner.log.CountOf(ReportCode::NotRunning) == 10);
     for (const char *call : {"AddTasks was", "AddTasksAndWait was", "WaitForCounter was",
                              "WaitIdle was", "AttachThread was"}) {
         CHECK(test::Names(runner.log.Text(), call));
@@ -367,10 +359,8 @@ TEST_CASE("fault: two schedulers live at once in two threads", "[task_scheduler]
                                test::Runner(test::Options(2, 5))};
     const auto use = [&](int which) {
         test::Batch leaf(5, [&](TaskScheduler &scheduler, uint32_t) {
-            if (TaskScheduler::Current() != &runners[which].scheduler ||
-                &scheduler != TaskScheduler::Current()) {
-                wrong.fetch_add(1);
-            }
+            wrong.fetch_add(TaskScheduler::Current() != &runners[which].scheduler ||
+                            &scheduler != TaskScheduler::Current());
             ran[which].fetch_add(1);
         });
         test::Batch batch(1, [&](TaskScheduler &scheduler, uint32_t) {

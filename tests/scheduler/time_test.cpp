@@ -1,8 +1,8 @@
 #include "weft/time.h"
 
 #include "core/counter_word.h"
+#include "scheduler/silent_runs.h"
 #include "support/failing_allocation.h"
-#include "support/scheduler_run.h"
 #include "support/spin.h"
 #include "support/threads.h"
 #include "weft/deferred.h"
@@ -38,18 +38,16 @@ TEST_CASE("SleepFor: never too short, and other tasks run meanwhile", "[time][gr
             slept.fetch_add(1);
         });
         test::Batch others(50, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
-        test::Runner runner(point);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::RunSilently(point, [&](TaskScheduler &scheduler) {
             Counter counter;
             scheduler.AddTasks(6, sleepers.Tasks(), &counter);
             scheduler.AddTasks(50, others.Tasks(), &counter);
             SleepFor(scheduler, microseconds(300));
             scheduler.WaitForCounter(&counter);
-        }) == Status::Ok);
+        });
         CHECK(slept.load() == 6);
         CHECK(ran.load() == 50);
         CHECK(early.load() == 0);
-        CHECK(runner.log.Text() == "");
     }
 }
 
@@ -69,8 +67,7 @@ TEST_CASE("WaitForCounterFor: the deadline comes first", "[time][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         uint32_t wrong = 0;
-        test::Runner runner(point);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::RunSilently(point, [&](TaskScheduler &scheduler) {
             Counter counter(2);
             for (int round = 0; round < 10; ++round) {
                 const Clock::time_point begin = Now();
@@ -81,9 +78,8 @@ TEST_CASE("WaitForCounterFor: the deadline comes first", "[time][grid]") {
             if (!WaitForCounterFor(scheduler, &counter, hours(1), 2)) ++wrong;
             scheduler.DecrementCounter(&counter, 2);
             scheduler.WaitForCounter(&counter);  // the timed waits have left no record
-        }) == Status::Ok);
+        });
         CHECK(wrong == 0);
-        CHECK(runner.log.Text() == "");
     }
 }
 
@@ -92,8 +88,7 @@ TEST_CASE("WaitForCounterUntil: the counter comes first, and all counted writes 
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         uint32_t wrong = 0;
-        test::Runner runner(point);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::RunSilently(point, [&](TaskScheduler &scheduler) {
             for (uint32_t round = 0; round < 30; ++round) {
                 Counter counter;
                 uint32_t sums[8] = {};
@@ -105,15 +100,13 @@ TEST_CASE("WaitForCounterUntil: the counter comes first, and all counted writes 
                 if (!WaitForCounterUntil(scheduler, &counter, Now() + hours(1))) ++wrong;
                 for (uint32_t i = 0; i < 8; ++i) wrong += sums[i] != i + round;
             }
-        }) == Status::Ok);
+        });
         CHECK(wrong == 0);
-        CHECK(runner.log.Text() == "");
     }
 }
 
 TEST_CASE("WaitForAnyUntil: the deadline comes first, or one of the counters", "[time]") {
     for (const bool byTask : {true, false}) {
-        test::Runner runner(test::Options(2));
         uint32_t answers[5] = {9, 9, 9, 9, 9};
         Clock::time_point deadline, after;
         Counter busy[2] = {Counter(1), Counter(1)}, later(1);
@@ -150,75 +143,67 @@ TEST_CASE("WaitForAnyUntil: the deadline comes first, or one of the counters", "
             failing.reset();
             for (Counter &counter : busy) scheduler.DecrementCounter(&counter);
         };
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::RunSilently(test::Options(2), [&](TaskScheduler &scheduler) {
             if (byTask) return wait(scheduler);
             const ExternalWork outside(scheduler);
             std::thread thread([&] { wait(scheduler); });
             for (Counter &counter : busy) scheduler.WaitForCounter(&counter);
             thread.join();
-        }) == Status::Ok);
+        });
         CHECK(answers[0] == 3);
         CHECK(after >= deadline);
         CHECK(answers[1] == 2);
         CHECK(answers[2] == 2);
         CHECK(answers[3] == 2);  // neither of the two
         CHECK(answers[4] == 1999);
-        CHECK(runner.log.Text() == "");
     }
 }
 
 TEST_CASE("WaitForCounterFor gives its records back", "[time]") {
-    test::Runner runner(test::Options(1));
     uint32_t wrong = 0;
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+    test::RunSilently(test::Options(1), [&](TaskScheduler &scheduler) {
         Counter counter(1);
         const test::FailingAllocation failing(0);  // there are 64 wait records
         for (uint32_t round = 0; round < 500; ++round) {
             if (WaitForCounterFor(scheduler, &counter, microseconds(20))) ++wrong;
         }
         scheduler.DecrementCounter(&counter);
-    }) == Status::Ok);
+    });
     CHECK(wrong == 0);
-    CHECK(runner.log.Text() == "");
 }
 
 TEST_CASE("WaitForCounterUntil: with a deadline in the past it only polls", "[time]") {
-    test::Runner runner(test::Options(1));
     bool zero = false, one = true;
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+    test::RunSilently(test::Options(1), [&](TaskScheduler &scheduler) {
         Counter counter(1);
         one = WaitForCounterUntil(scheduler, &counter, Clock::time_point::min());
         scheduler.DecrementCounter(&counter);
         zero = WaitForCounterFor(scheduler, &counter, Clock::duration::min());
-    }) == Status::Ok);
+    });
     CHECK(zero);
     CHECK_FALSE(one);
-    CHECK(runner.log.Text() == "");
 }
 
 TEST_CASE("WaitForCounterUntil: with a deadline in the past it checks after urgent tasks have run",
           "[time][one_worker]") {
-    test::Runner runner(test::Options(1));
     bool reached = false;
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+    test::RunSilently(test::Options(1), [&](TaskScheduler &scheduler) {
         Counter counter(1), done;
         test::Batch lower(
             1, [&](TaskScheduler &running, uint32_t) { running.DecrementCounter(&counter); });
         scheduler.AddTask(lower[0], &done, test::kHigh);
         reached = WaitForCounterUntil(scheduler, &counter, Clock::time_point::min());
         scheduler.WaitForCounter(&done);
-    }) == Status::Ok);
+    });
     CHECK(reached);
-    CHECK(runner.log.Text() == "");
 }
 
 TEST_CASE("WaitForCounterFor: deadlines and decrements at the same time", "[time]") {
     for (uint32_t workers : {1u, 2u, 3u}) {
         INFO(workers << " workers");
-        test::Runner runner(test::Options(workers));
         std::atomic<uint32_t> ended{0}, inTime{0};
         constexpr uint32_t kRounds = 300, kWaiters = 6;
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::RunSilently(test::Options(workers), [&](TaskScheduler &scheduler) {
             for (uint32_t round = 0; round < kRounds; ++round) {
                 Counter counter(2), done;
                 test::Batch waiters(kWaiters, [&](TaskScheduler &running, uint32_t i) {
@@ -235,10 +220,9 @@ TEST_CASE("WaitForCounterFor: deadlines and decrements at the same time", "[time
                 scheduler.AddTasks(2, lowers.Tasks(), &done);
                 scheduler.WaitForCounter(&done);
             }
-        }) == Status::Ok);
+        });
         CHECK(ended.load() == kRounds * kWaiters);
         CHECK(inTime.load() <= ended.load());
-        CHECK(runner.log.Text() == "");
     }
 }
 
@@ -261,8 +245,7 @@ TEST_CASE("deadlines do not wait for a thread that stays inside a call", "[time]
     options.memory.release = [](void *memory, size_t, size_t alignment, void *) {
         ::operator delete(memory, std::align_val_t(alignment));
     };
-    test::Runner runner(options);
-    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    test::Started runner(options);
     std::atomic<uint32_t> ran{0};
     uint32_t rounds = 0;  // more than one if the worker did not sleep
     test::Batch many(5000, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
@@ -277,17 +260,15 @@ TEST_CASE("deadlines do not wait for a thread that stays inside a call", "[time]
     // Within this time the worker finds nothing and sleeps.
     AddTaskAt(runner.scheduler, Now() + milliseconds(20), due[0]);
     thread.Join();
-    runner.scheduler.Stop();
+    runner.StopSilently();
     CHECK(isInside);
     CHECK(stay.inTime.load());
     CHECK(ran.load() == rounds * 5000);
-    CHECK(runner.log.Text() == "");
 }
 
 TEST_CASE("time: an external thread waits with a deadline", "[time]") {
-    test::Runner runner(test::Options(2));
+    test::Started runner(test::Options(2));
     TaskScheduler &scheduler = runner.scheduler;
-    REQUIRE(scheduler.Start() == Status::Ok);
     Counter counter(1);
     Clock::time_point begin = Now();
     CHECK_FALSE(WaitForCounterFor(scheduler, &counter, milliseconds(2)));
@@ -302,34 +283,28 @@ TEST_CASE("time: an external thread waits with a deadline", "[time]") {
     scheduler.AddTasks(1, lower.Tasks());
     CHECK(WaitForCounterFor(scheduler, &counter, hours(1)));
     CHECK(counter.IsZero());
-    std::vector<std::thread> threads;
     std::atomic<uint32_t> ended{0};
     Counter shared(1);
-    for (uint32_t i = 0; i < 4; ++i) {
-        threads.emplace_back([&, i] {
-            for (uint32_t round = 0; round < 50; ++round) {
-                WaitForCounterFor(scheduler, &shared, microseconds((round + i) % 30), i % 2);
-                ended.fetch_add(1);
-            }
-        });
-    }
+    test::Threads threads(4, [&](uint32_t i) {
+        for (uint32_t round = 0; round < 50; ++round) {
+            WaitForCounterFor(scheduler, &shared, microseconds((round + i) % 30), i % 2);
+            ended.fetch_add(1);
+        }
+    });
     for (uint32_t round = 0; round < 200; ++round) {
         scheduler.DecrementCounter(&shared);
         scheduler.IncrementCounter(&shared);
     }
-    for (std::thread &thread : threads) thread.join();
+    threads.Join();
     CHECK(ended.load() == 200);
     scheduler.DecrementCounter(&shared);
     scheduler.WaitForCounter(&shared);
-    scheduler.Stop();
-    CHECK(runner.log.Text() == "");
+    runner.StopSilently();
 }
 
 TEST_CASE("no workers: an attached thread handles deadlines", "[time][single][one_worker]") {
-    test::Runner runner(test::Options(0));
+    test::Attached runner(test::Options(0));
     TaskScheduler &scheduler = runner.scheduler;
-    REQUIRE(scheduler.Start() == Status::Ok);
-    REQUIRE(scheduler.AttachThread() == Status::Ok);
     std::vector<uint32_t> order;
     test::Batch sleepers(3, [&](TaskScheduler &running, uint32_t i) {
         SleepFor(running, milliseconds(3 - i));
@@ -341,20 +316,17 @@ TEST_CASE("no workers: an attached thread handles deadlines", "[time][single][on
     scheduler.WaitForCounter(&counter);
     CHECK(order.size() == 3);
     SleepFor(scheduler, microseconds(100));
-    scheduler.DetachThread();
-    scheduler.Stop();
-    CHECK(runner.log.Text() == "");
+    runner.StopSilently();
 }
 
 TEST_CASE("time: wrong calls are reported", "[time]") {
     test::Runner runner(test::Options(1));
     Counter counter(1);
     CHECK_FALSE(WaitForCounterFor(runner.scheduler, nullptr, microseconds(1)));
-    CHECK(runner.log.Text().find("WaitForCounterUntil: null counter") != std::string::npos);
+    CHECK(test::Names(runner.log.Text(), "WaitForCounterUntil: null counter"));
     CHECK_FALSE(WaitForCounterFor(runner.scheduler, &counter, microseconds(1)));
-    CHECK(
-        runner.log.Text().find("WaitForCounterUntil was called while the scheduler does not run") !=
-        std::string::npos);
+    CHECK(test::Names(runner.log.Text(),
+                      "WaitForCounterUntil was called while the scheduler does not run"));
 }
 
 TEST_CASE("WaitForCounterUntil: false for a counter of another scheduler", "[time]") {

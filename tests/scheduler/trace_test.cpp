@@ -28,7 +28,18 @@ using namespace weft;
 
 namespace {
 
-constexpr uint32_t kAllKinds = ~0u;
+// The events of tasks, waits and fibers.
+constexpr uint32_t kTaskKinds = (1u << test::kTracedKinds) - 1;
+
+struct WithTrace {
+    test::TraceLog trace;
+};
+
+// A scheduler whose events are logged.
+struct TracedRunner : WithTrace, test::Runner {
+    explicit TracedRunner(SchedulerOptions options, uint32_t kinds = ~0u)
+        : test::Runner((trace.AttachTo(options, kinds), options)) {}
+};
 
 // Returns the findings: each task that begins must have been submitted before, exactly once, with
 // the same function, and must end with the same number.
@@ -93,10 +104,7 @@ void CheckReady(const std::vector<test::LoggedEvent> &events, uint32_t atLeast) 
 
 TEST_CASE("trace: each task that begins has the number of its submission", "[trace]") {
     const uint32_t workers = GENERATE(1u, 2u, 4u);
-    test::TraceLog trace;
-    SchedulerOptions options = test::Options(workers, 36);
-    trace.AttachTo(options);
-    test::Runner runner(options);
+    TracedRunner runner(test::Options(workers, 36), kTaskKinds);
     TaskScheduler &scheduler = runner.scheduler;
     REQUIRE(scheduler.Start() == Status::Ok);
     test::Marks many(3000), few(16), single(200), fused(100), pinned(50), timed(5), after(1);
@@ -110,9 +118,7 @@ TEST_CASE("trace: each task that begins has the number of its submission", "[tra
     scheduler.AddTasks(16, few.Tasks(), &counter, test::kHigh);
     for (uint32_t i = 0; i < 200; ++i) scheduler.AddTask(single.Tasks()[i], &counter);
     scheduler.AddTasksAndWait(100, fused.Tasks());
-    TaskOptions here;
-    here.worker = workers - 1;
-    scheduler.AddTasks(50, pinned.Tasks(), &counter, here);
+    scheduler.AddTasks(50, pinned.Tasks(), &counter, {Priority::Normal, workers - 1});
     for (uint32_t i = 0; i < 5; ++i)
         AddTaskAt(scheduler, Now() + std::chrono::microseconds(100 * i), timed.Tasks()[i],
                   &counter);
@@ -133,16 +139,13 @@ TEST_CASE("trace: each task that begins has the number of its submission", "[tra
     scheduler.AddTasksAndWait(100, attached.Tasks());
     scheduler.DetachThread();
     scheduler.Stop();
-    CHECK(Unmatched(trace.Events()) == "");
-    CHECK(test::Inconsistencies(trace.Events()) == "");
+    CHECK(Unmatched(runner.trace.Events()) == "");
+    CHECK(test::Inconsistencies(runner.trace.Events()) == "");
 }
 
 TEST_CASE("trace: tasks put back into queues keep their numbers", "[trace]") {
     // Each task of the batch waits. So the worker gives the rest of its claim back each time.
-    test::TraceLog trace;
-    SchedulerOptions options = test::Options(2, 66);
-    trace.AttachTo(options);
-    test::Runner runner(options);
+    TracedRunner runner(test::Options(2, 66), kTaskKinds);
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         test::Batch batch(500, [](TaskScheduler &inside, uint32_t i) {
             if (i % 7 == 0) inside.Yield();
@@ -153,14 +156,11 @@ TEST_CASE("trace: tasks put back into queues keep their numbers", "[trace]") {
         });
         scheduler.AddTasksAndWait(500, batch.Tasks());
     }) == Status::Ok);
-    CHECK(Unmatched(trace.Events()) == "");
+    CHECK(Unmatched(runner.trace.Events()) == "");
 }
 
 TEST_CASE("trace: deferred tasks are submitted when their condition holds", "[trace]") {
-    test::TraceLog trace;
-    SchedulerOptions options = test::Options(1);
-    trace.AttachTo(options, kAllKinds);
-    test::Runner runner(options);
+    TracedRunner runner(test::Options(1));
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         Counter gate(1), counter;
         test::Marks after(1), timed(1);
@@ -173,7 +173,7 @@ TEST_CASE("trace: deferred tasks are submitted when their condition holds", "[tr
     }) == Status::Ok);
     const auto place = [&](TraceKind kind, const std::string &name) {
         size_t i = 0;
-        for (const auto &logged : trace.Events()) {
+        for (const auto &logged : runner.trace.Events()) {
             const TraceEvent &event = logged.event;
             if (event.kind == kind &&
                 (name.empty() || (event.task != nullptr && name == event.task)))
@@ -190,14 +190,11 @@ TEST_CASE("trace: deferred tasks are submitted when their condition holds", "[tr
     CHECK((frame < due && due < timed));
     CHECK(timed < place(TraceKind::TaskBegin, "timed"));
     CHECK(place(TraceKind::TaskBegin, "timed") != ~size_t{0});
-    CHECK(Unmatched(trace.Events()) == "");
+    CHECK(Unmatched(runner.trace.Events()) == "");
 }
 
 TEST_CASE("trace: Ready names the waiter and comes before Resume", "[trace]") {
-    test::TraceLog trace;
-    SchedulerOptions options = test::Options(2, 18);
-    trace.AttachTo(options, kAllKinds);
-    test::Runner runner(options);
+    TracedRunner runner(test::Options(2, 18));
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         for (int i = 0; i < 100; ++i) {
             Counter gate(1);
@@ -206,16 +203,14 @@ TEST_CASE("trace: Ready names the waiter and comes before Resume", "[trace]") {
             scheduler.WaitForCounter(&gate);
         }
     }) == Status::Ok);
-    CheckReady(trace.Events(), 1);
+    CheckReady(runner.trace.Events(), 1);
 }
 
 // One worker and one free fiber. The task on it waits, and a task that it does not wait for is the
 // newest one. So the worker has no fiber for a task, and hands one to the fiber that waits.
 TEST_CASE("trace: a fiber that is handed a task was made ready", "[trace]") {
-    test::TraceLog trace;
     SchedulerOptions options = test::Options(1, 2);
-    trace.AttachTo(options, kAllKinds);
-    test::Runner runner(options);
+    TracedRunner runner(options);
     const uint32_t held = std::max(test::FibersOf(options), 2u) - 2;
     uint32_t onFiber = ~0u;
     test::Marks other(1);
@@ -223,7 +218,7 @@ TEST_CASE("trace: a fiber that is handed a task was made ready", "[trace]") {
     test::Batch holds(std::max(held, 1u),
                       [&](TaskScheduler &inside, uint32_t) { inside.WaitForCounter(&gate); });
     test::Batch child(1, [&](TaskScheduler &, uint32_t) {
-        for (const test::LoggedEvent &logged : trace.Events(TraceKind::TaskBegin))
+        for (const test::LoggedEvent &logged : runner.trace.Events(TraceKind::TaskBegin))
             onFiber = logged.event.fiber;
     });
     Counter others;
@@ -245,17 +240,14 @@ TEST_CASE("trace: a fiber that is handed a task was made ready", "[trace]") {
         scheduler.WaitForCounter(&holders);
     }) == Status::Ok);
     uint32_t resumed = 0;
-    for (const test::LoggedEvent &logged : trace.Events(TraceKind::Resume))
+    for (const test::LoggedEvent &logged : runner.trace.Events(TraceKind::Resume))
         resumed += logged.event.fiber == onFiber;
     CHECK(resumed >= 1);
-    CheckReady(trace.Events(), 2);
+    CheckReady(runner.trace.Events(), 2);
 }
 
 TEST_CASE("trace: waits that return at once, changes by hand, yields and marks", "[trace]") {
-    test::TraceLog trace;
-    SchedulerOptions options = test::Options(1);
-    trace.AttachTo(options, kAllKinds);
-    test::Runner runner(options);
+    TracedRunner runner(test::Options(1));
     Counter counter;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         NameCounter(scheduler, &counter, "loads");
@@ -267,7 +259,7 @@ TEST_CASE("trace: waits that return at once, changes by hand, yields and marks",
         scheduler.DecrementCounter(&counter, 2);
     }) == Status::Ok);
     const auto only = [&](TraceKind kind) {
-        const std::vector<test::LoggedEvent> events = trace.Events(kind);
+        const std::vector<test::LoggedEvent> events = runner.trace.Events(kind);
         CHECK(events.size() >= 1);
         return events.empty() ? test::LoggedEvent{} : events[0];
     };
@@ -275,23 +267,20 @@ TEST_CASE("trace: waits that return at once, changes by hand, yields and marks",
            only(TraceKind::CounterName).event.counter == &counter));
     CHECK((only(TraceKind::Increment).event.count == 5 &&
            only(TraceKind::Increment).event.counter == &counter));
-    CHECK(trace.CountOf(TraceKind::Increment) == 1);
-    CHECK(trace.CountOf(TraceKind::Decrement) == 2);
+    CHECK(runner.trace.CountOf(TraceKind::Increment) == 1);
+    CHECK(runner.trace.CountOf(TraceKind::Decrement) == 2);
     CHECK(only(TraceKind::Decrement).event.count == 3);
     CHECK((only(TraceKind::Satisfied).event.count == 2 &&
            only(TraceKind::Satisfied).event.counter == &counter));
-    CHECK(trace.CountOf(TraceKind::Yield) == 1);
+    CHECK(runner.trace.CountOf(TraceKind::Yield) == 1);
     CHECK(only(TraceKind::Frame).event.count == 7);
 }
 
 TEST_CASE("trace: external threads have events of their own", "[trace]") {
-    test::TraceLog trace;
-    SchedulerOptions options = test::Options(1, 18, IdlePolicy::Sleep);
-    trace.AttachTo(options, kAllKinds);
-    test::Runner runner(options);
+    TracedRunner runner(test::Options(1, 18, IdlePolicy::Sleep));
     TaskScheduler &scheduler = runner.scheduler;
     REQUIRE(scheduler.Start() == Status::Ok);
-    REQUIRE(test::SpinUntil([&] { return trace.CountOf(TraceKind::Park) != 0; }));
+    REQUIRE(test::SpinUntil([&] { return runner.trace.CountOf(TraceKind::Park) != 0; }));
     Counter counter;
     std::atomic<bool> mayEnd{false};
     test::Batch batch(1, [&](TaskScheduler &, uint32_t) {
@@ -299,7 +288,7 @@ TEST_CASE("trace: external threads have events of their own", "[trace]") {
     });
     scheduler.AddTask(batch[0], &counter);
     std::thread opener([&] {
-        REQUIRE(test::SpinUntil([&] { return trace.CountOf(TraceKind::Wait) != 0; }));
+        REQUIRE(test::SpinUntil([&] { return runner.trace.CountOf(TraceKind::Wait) != 0; }));
         mayEnd.store(true);
     });
     scheduler.WaitForCounter(&counter);
@@ -309,7 +298,7 @@ TEST_CASE("trace: external threads have events of their own", "[trace]") {
     scheduler.Stop();
     uint32_t external = 0;
     std::set<uint32_t> threads;
-    for (const test::LoggedEvent &logged : trace.Events()) {
+    for (const test::LoggedEvent &logged : runner.trace.Events()) {
         if (logged.event.worker != kAnyWorker) continue;
         ++external;
         threads.insert(logged.event.fiber);
@@ -320,21 +309,18 @@ TEST_CASE("trace: external threads have events of their own", "[trace]") {
     // Submit, Wake, Wait, Resume, Satisfied, Frame, and Wakes by Stop
     CHECK(external >= 6);
     CHECK(threads.size() == 1);
-    const auto woken = trace.Events(TraceKind::Wake);
+    const auto woken = runner.trace.Events(TraceKind::Wake);
     REQUIRE(!woken.empty());
     CHECK((woken[0].event.worker == kAnyWorker && woken[0].event.other == 0));
-    const auto ready = trace.Events(TraceKind::Ready);
+    const auto ready = runner.trace.Events(TraceKind::Ready);
     REQUIRE(ready.size() == 1);
     CHECK((ready[0].event.worker == 0 && ready[0].event.other == kAnyWorker &&
            ready[0].event.counter == &counter));
-    CHECK(trace.CountOf(TraceKind::TakeInbox) == 1);
+    CHECK(runner.trace.CountOf(TraceKind::TakeInbox) == 1);
 }
 
 TEST_CASE("trace: a stolen task names the worker that it was stolen from", "[trace]") {
-    test::TraceLog trace;
-    SchedulerOptions options = test::Options(2);
-    trace.AttachTo(options);
-    test::Runner runner(options);
+    TracedRunner runner(test::Options(2), kTaskKinds);
     std::atomic<uint32_t> begun{0};
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         // Two tasks that end only when both have begun: one of them has been stolen.
@@ -345,7 +331,7 @@ TEST_CASE("trace: a stolen task names the worker that it was stolen from", "[tra
         scheduler.AddTasksAndWait(2, batch.Tasks());
     }) == Status::Ok);
     uint32_t stolen = 0;
-    for (const test::LoggedEvent &logged : trace.Events(TraceKind::TaskBegin)) {
+    for (const test::LoggedEvent &logged : runner.trace.Events(TraceKind::TaskBegin)) {
         if (logged.event.other == kAnyWorker) continue;
         ++stolen;
         CHECK(logged.event.other == 1 - logged.event.worker);
@@ -355,30 +341,24 @@ TEST_CASE("trace: a stolen task names the worker that it was stolen from", "[tra
 
 TEST_CASE("trace: a task whose thread was off its processor", "[trace][off_cpu]") {
     const bool isAttached = GENERATE(false, true);
-    test::TraceLog trace;
-    SchedulerOptions options = test::Options(1);
-    trace.AttachTo(options, kAllKinds);
-    test::Runner runner(options);
+    TracedRunner runner(test::Options(1));
     test::Batch block(1, [](TaskScheduler &, uint32_t) { test::BlockForOthers(); });
     REQUIRE(runner.scheduler.Start() == Status::Ok);
     uint32_t worker = 0;
     const auto run = [&] {
-        TaskOptions here = test::Named("blocks");
-        here.worker = worker;
         Counter counter;
-        runner.scheduler.AddTasks(1, block.Tasks(), &counter, here);
+        runner.scheduler.AddTasks(1, block.Tasks(), &counter, {Priority::Normal, worker, "blocks"});
         runner.scheduler.WaitForCounter(&counter);
     };
     if (isAttached) {
         // the second thread gets the slot of the first one
         for (int i = 0; i < 2; ++i) {
-            std::thread thread([&] {
+            std::thread([&] {
                 CHECK(runner.scheduler.AttachThread() == Status::Ok);
                 worker = runner.scheduler.CurrentWorker();
                 run();
                 runner.scheduler.DetachThread();
-            });
-            thread.join();
+            }).join();
         }
     } else {
         run();
@@ -386,7 +366,7 @@ TEST_CASE("trace: a task whose thread was off its processor", "[trace][off_cpu]"
     runner.scheduler.Stop();
     uint64_t lost = 0;
     bool isIn = false;
-    for (const test::LoggedEvent &logged : trace.Events()) {
+    for (const test::LoggedEvent &logged : runner.trace.Events()) {
         if (logged.task == "blocks" && logged.kind == TraceKind::TaskBegin) isIn = true;
         if (logged.task == "blocks" && logged.kind == TraceKind::TaskEnd) isIn = false;
         if (isIn && logged.kind == TraceKind::OffCpu && logged.event.worker == worker)
@@ -398,15 +378,11 @@ TEST_CASE("trace: a task whose thread was off its processor", "[trace][off_cpu]"
 }
 
 TEST_CASE("trace: the sleep of a worker is no time off its processor", "[trace][off_cpu]") {
-    test::TraceLog trace;
-    SchedulerOptions options = test::Options(1);
-    options.idle = IdlePolicy::Sleep;
-    trace.AttachTo(options, kAllKinds);
-    test::Runner runner(options);
+    TracedRunner runner(test::Options(1, 160, IdlePolicy::Sleep));
     REQUIRE(runner.scheduler.Start() == Status::Ok);
     constexpr uint32_t kSleeps = 40;
     for (uint32_t i = 0; i < kSleeps; ++i) {
-        CHECK(test::SpinUntil([&] { return trace.CountOf(TraceKind::Park) > i; }));
+        CHECK(test::SpinUntil([&] { return runner.trace.CountOf(TraceKind::Park) > i; }));
         test::Marks task(1);
         Counter counter;
         runner.scheduler.AddTasks(1, task.Tasks(), &counter);
@@ -415,7 +391,7 @@ TEST_CASE("trace: the sleep of a worker is no time off its processor", "[trace][
     runner.scheduler.Stop();
     uint32_t slept = 0, told = 0;
     bool isAsleep = false;
-    for (const test::LoggedEvent &logged : trace.Events()) {
+    for (const test::LoggedEvent &logged : runner.trace.Events()) {
         if (logged.event.worker != 0) continue;
         told += isAsleep && logged.kind == TraceKind::OffCpu;
         slept += isAsleep && logged.kind == TraceKind::Unpark;
@@ -426,11 +402,7 @@ TEST_CASE("trace: the sleep of a worker is no time off its processor", "[trace][
 }
 
 TEST_CASE("trace: a task that is found after a search begins then", "[trace]") {
-    test::TraceLog trace;
-    SchedulerOptions options = test::Options(2);
-    options.idle = IdlePolicy::Spin;
-    trace.AttachTo(options, kAllKinds);
-    test::Runner runner(options);
+    TracedRunner runner(test::Options(2, 160, IdlePolicy::Spin));
     bool isDone = true;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         for (uint32_t i = 0; i < 100 && isDone; ++i) {
@@ -442,16 +414,14 @@ TEST_CASE("trace: a task that is found after a search begins then", "[trace]") {
         }
     }) == Status::Ok);
     CHECK(isDone);
-    CHECK(Unmatched(trace.Events()) == "");
+    CHECK(Unmatched(runner.trace.Events()) == "");
 }
 
 TEST_CASE("trace: locks, with the tasks and threads that hold them", "[trace][sync]") {
-    test::TraceLog trace;
-    SchedulerOptions options = test::Options(1);
     const bool isWatched = GENERATE(true, false);
+    SchedulerOptions options = test::Options(1);
     options.lockHolders = isWatched;
-    trace.AttachTo(options, kAllKinds);
-    test::Runner runner(options);
+    TracedRunner runner(options);
     REQUIRE(runner.scheduler.Start() == Status::Ok);
     Mutex mutex(runner.scheduler);
     SharedMutex shared(runner.scheduler);
@@ -471,7 +441,7 @@ TEST_CASE("trace: locks, with the tasks and threads that hold them", "[trace][sy
     mutex.unlock();
     runner.scheduler.Stop();
     std::vector<std::string> events;
-    for (const test::LoggedEvent &logged : trace.Events()) {
+    for (const test::LoggedEvent &logged : runner.trace.Events()) {
         const TraceKind kind = logged.kind;
         if (kind != TraceKind::LockWait && kind != TraceKind::Lock && kind != TraceKind::Unlock)
             continue;
@@ -494,10 +464,7 @@ TEST_CASE("trace: locks, with the tasks and threads that hold them", "[trace][sy
 }
 
 TEST_CASE("trace: blocking calls and attached threads", "[trace]") {
-    test::TraceLog trace;
-    SchedulerOptions options = test::Options(1);
-    trace.AttachTo(options, kAllKinds);
-    test::Runner runner(options);
+    TracedRunner runner(test::Options(1));
     TaskScheduler &scheduler = runner.scheduler;
     REQUIRE(scheduler.Start() == Status::Ok);
     REQUIRE(scheduler.AttachThread() == Status::Ok);
@@ -510,13 +477,13 @@ TEST_CASE("trace: blocking calls and attached threads", "[trace]") {
     scheduler.DetachThread();
     scheduler.Stop();
     CHECK(calls.load() == 1);
-    CHECK(trace.CountOf(TraceKind::Attach) == 1);
-    CHECK(trace.CountOf(TraceKind::Detach) == 1);
-    REQUIRE(trace.CountOf(TraceKind::CallBegin) == 1);
-    REQUIRE(trace.CountOf(TraceKind::CallEnd) == 1);
-    CHECK(trace.Events(TraceKind::CallBegin)[0].event.worker == kAnyWorker);
-    CHECK(trace.Events(TraceKind::CallBegin)[0].event.call != nullptr);
-    CHECK(trace.Events(TraceKind::Attach)[0].event.worker == 1);
+    CHECK(runner.trace.CountOf(TraceKind::Attach) == 1);
+    CHECK(runner.trace.CountOf(TraceKind::Detach) == 1);
+    REQUIRE(runner.trace.CountOf(TraceKind::CallBegin) == 1);
+    REQUIRE(runner.trace.CountOf(TraceKind::CallEnd) == 1);
+    CHECK(runner.trace.Events(TraceKind::CallBegin)[0].event.worker == kAnyWorker);
+    CHECK(runner.trace.Events(TraceKind::CallBegin)[0].event.call != nullptr);
+    CHECK(runner.trace.Events(TraceKind::Attach)[0].event.worker == 1);
 }
 
 TEST_CASE("report InHook: a hook submits in an event of an external thread", "[trace][hooks]") {

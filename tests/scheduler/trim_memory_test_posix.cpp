@@ -1,8 +1,8 @@
 // TrimMemory gives back memory that a scheduler needed only for a while.
 #include "weft/hooks.h"
 
+#include "scheduler/silent_runs.h"
 #include "support/pages.h"
-#include "support/scheduler_run.h"
 #include "support/spin.h"
 
 #include <atomic>
@@ -84,8 +84,7 @@ TEST_CASE("TrimMemory: the stacks of free fibers are given back", "[memory]") {
     SchedulerOptions options = test::Options(2);
     options.stallMilliseconds = 60000;
     CountingHost host(options);
-    test::Runner runner(options);
-    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    test::Started runner(options);
     std::atomic<uint32_t> waiting{0};
     Counter gate(1), counter;
     test::Batch waits(kWaiters, [&](TaskScheduler &scheduler, uint32_t) {
@@ -104,16 +103,14 @@ TEST_CASE("TrimMemory: the stacks of free fibers are given back", "[memory]") {
     runner.scheduler.AddTasks(kWaiters, waits.Tasks(), &counter);
     runner.scheduler.WaitForCounter(&counter);
     CHECK(waiting.load() == 2 * kWaiters);
-    runner.scheduler.Stop();
-    CHECK(runner.log.Text() == "");
+    runner.StopSilently();
 }
 
 TEST_CASE("TrimMemory: queues that have grown are given back", "[memory]") {
     constexpr uint32_t kBurst = 100000;
     SchedulerOptions options = test::Options(1);
     CountingHost host(options);
-    test::Runner runner(options);
-    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    test::Started runner(options);
     std::atomic<bool> isHeld{false}, isOver{false};
     std::atomic<uint32_t> ran{0};
     Counter counter;
@@ -136,6 +133,5 @@ TEST_CASE("TrimMemory: queues that have grown are given back", "[memory]") {
     runner.scheduler.AddTasks(kBurst, burst.Tasks(), &counter);
     runner.scheduler.WaitForCounter(&counter);
     CHECK(ran.load() == 2 * kBurst);
-    runner.scheduler.Stop();
-    CHECK(runner.log.Text() == "");
+    runner.StopSilently();
 }

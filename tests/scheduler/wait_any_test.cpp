@@ -1,7 +1,7 @@
 #include "weft/task_scheduler.h"
 
+#include "scheduler/silent_runs.h"
 #include "support/failing_allocation.h"
-#include "support/scheduler_run.h"
 #include "support/spin.h"
 
 #include <atomic>
@@ -17,8 +17,7 @@ TEST_CASE("WaitForAny returns the counter that is zero, and leaves no waiter on 
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         uint32_t wrong = 0;
-        test::Runner runner(point);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::RunSilently(point, [&](TaskScheduler &scheduler) {
             Counter counters[5] = {Counter(1), Counter(2), Counter(1), Counter(3), Counter(1)};
             Counter *const all[5] = {&counters[0], &counters[1], &counters[2], &counters[3],
                                      &counters[4]};
@@ -43,16 +42,14 @@ TEST_CASE("WaitForAny returns the counter that is zero, and leaves no waiter on 
             }
             if (scheduler.WaitForAny(5, all) != 0) ++wrong;
             scheduler.WaitForAll(5, all);
-        }) == Status::Ok);
+        });
         CHECK(wrong == 0);
-        CHECK(runner.log.Text() == "");
     }
 }
 
 TEST_CASE("WaitForAny gives its records back", "[wait_any]") {
-    test::Runner runner(test::Options(1));
     uint32_t wrong = 0;
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+    test::RunSilently(test::Options(1), [&](TaskScheduler &scheduler) {
         Counter zero, busy[3] = {Counter(1), Counter(1), Counter(1)};
         Counter *const all[4] = {&busy[0], &busy[1], &busy[2], &zero};
         const test::FailingAllocation failing(0);  // there are 64 wait records
@@ -60,15 +57,13 @@ TEST_CASE("WaitForAny gives its records back", "[wait_any]") {
             if (scheduler.WaitForAny(4, all) != 3) ++wrong;
         }
         for (Counter &counter : busy) scheduler.DecrementCounter(&counter);
-    }) == Status::Ok);
+    });
     CHECK(wrong == 0);
-    CHECK(runner.log.Text() == "");
 }
 
 TEST_CASE("WaitForAny and WaitForAll by an external thread", "[wait_any]") {
     for (uint32_t workers : {1u, 3u}) {
-        test::Runner runner(test::Options(workers));
-        REQUIRE(runner.scheduler.Start() == Status::Ok);
+        test::Started runner(test::Options(workers));
         Counter counters[2] = {Counter(1), Counter(1)};
         Counter *const both[2] = {&counters[0], &counters[1]};
         uint32_t first = 0;
@@ -115,17 +110,16 @@ TEST_CASE("WaitForAny refuses null counters, no counters, and too many", "[wait_
 }
 
 TEST_CASE("PollCounter: a loop with it ends, also with one worker", "[wait_any][one_worker]") {
-    test::Runner runner(test::Options(1));
     bool isZero = false;
     uint32_t ran = 0;
     test::Batch batch(1, [&](TaskScheduler &, uint32_t) { ++ran; });
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+    test::RunSilently(test::Options(1), [&](TaskScheduler &scheduler) {
         Counter counter;
         scheduler.AddTask(batch[0], &counter);
         for (uint32_t calls = 0; calls < 100000 && !isZero; ++calls)
             isZero = scheduler.PollCounter(&counter);
         scheduler.WaitForCounter(&counter);
-    }) == Status::Ok);
+    });
     CHECK(isZero);
     CHECK(ran == 1);
 }

@@ -1,6 +1,6 @@
 #include "weft/task_scheduler.h"
 
-#include "support/scheduler_run.h"
+#include "scheduler/silent_runs.h"
 #include "support/spin.h"
 
 #include <atomic>
@@ -67,12 +67,9 @@ TEST_CASE("wait: fork-join recursion", "[wait][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         for (bool fused : {false, true}) {
             INFO(test::Describe(point) << (fused ? ", fused" : ""));
-            test::Runner runner(point);
             Fib fib{10, fused};  // 88 tasks wait, fewer than there are fibers
-            CHECK(runner.Run([&](TaskScheduler &scheduler) { Fib::Run(&scheduler, &fib); }) ==
-                  Status::Ok);
+            test::RunSilently(point, [&](TaskScheduler &scheduler) { Fib::Run(&scheduler, &fib); });
             CHECK(fib.result == 55);
-            CHECK(runner.log.Text() == "");
         }
     }
 }
@@ -82,30 +79,26 @@ TEST_CASE("wait: inline tasks nest while there is stack, deeper ones take anothe
     for (uint32_t workers : {1u, 2u}) {
         for (bool fused : {false, true}) {
             INFO(workers << " workers" << (fused ? ", fused" : ""));
-            test::Runner runner(test::Options(workers));
             std::atomic<uint32_t> reached{0};
             // With two workers each link may be stolen. Then each link takes a fiber.
             const uint32_t depth = workers == 1 ? 3000 : 100;
             Link first{depth, fused, &reached};
-            CHECK(runner.Run([&](TaskScheduler &scheduler) { Link::Run(&scheduler, &first); }) ==
-                  Status::Ok);
+            test::RunSilently(test::Options(workers),
+                              [&](TaskScheduler &scheduler) { Link::Run(&scheduler, &first); });
             CHECK(reached.load() == depth + 1);
-            CHECK(runner.log.Text() == "");
         }
     }
 }
 
 TEST_CASE("wait: pending decrements do not pile up behind tasks of other counters", "[wait]") {
-    test::Runner runner(test::Options(1));
     Fib fib{18, false};
-    CHECK(runner.Run([&](TaskScheduler &scheduler) { Fib::Run(&scheduler, &fib); }) == Status::Ok);
+    test::RunSilently(test::Options(1),
+                      [&](TaskScheduler &scheduler) { Fib::Run(&scheduler, &fib); });
     CHECK(fib.result == 2584);
-    CHECK(runner.log.Text() == "");
 }
 
 TEST_CASE("wait: finished tasks are counted before AddTasksAndWait runs its first task",
           "[wait][one_worker]") {
-    test::Runner runner(test::Options(1));
     constexpr uint32_t kCount = 400;
     Counter counter;
     uint32_t started = 0, finished = 0, waits = 0, wrong = 0;
@@ -118,10 +111,10 @@ TEST_CASE("wait: finished tasks are counted before AddTasksAndWait runs its firs
         if (++started % 8 == 5) scheduler.AddTasksAndWait(1, inner.Tasks());
         ++finished;
     });
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+    test::RunSilently(test::Options(1), [&](TaskScheduler &scheduler) {
         scheduler.AddTasks(kCount, batch.Tasks(), &counter);
         scheduler.WaitForCounter(&counter);
-    }) == Status::Ok);
+    });
     CHECK(waits == kCount / 8);
     CHECK(wrong == 0);
 }
@@ -138,17 +131,15 @@ TEST_CASE("wait: nested waits work with two fibers", "[wait][grid]") {
             scheduler.WaitForCounter(&counter);
             parents.fetch_add(leaves.load() % 20 == 0 ? 1 : 0);
         });
-        test::Runner runner(point);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::RunSilently(point, [&](TaskScheduler &scheduler) {
             for (int i = 0; i < 10; ++i) {
                 Counter counter;
                 scheduler.AddTask(parent[0], &counter);
                 scheduler.WaitForCounter(&counter);
             }
-        }) == Status::Ok);
+        });
         CHECK(leaves.load() == 200);
         CHECK(parents.load() == 10);
-        CHECK(runner.log.Text() == "");
     }
 }
 
@@ -156,8 +147,7 @@ TEST_CASE("invariant 5: after a wait, all writes of the tasks are visible", "[wa
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         uint32_t wrong = 0;
-        test::Runner runner(point);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::RunSilently(point, [&](TaskScheduler &scheduler) {
             for (uint32_t round = 0; round < 30; ++round) {
                 // Plain memory: it is a data race if the wait does not order the accesses.
                 std::vector<uint32_t> values(40, 0);
@@ -167,7 +157,7 @@ TEST_CASE("invariant 5: after a wait, all writes of the tasks are visible", "[wa
                 scheduler.WaitForCounter(&counter);
                 for (uint32_t i = 0; i < 40; ++i) wrong += values[i] != round + i;
             }
-        }) == Status::Ok);
+        });
         CHECK(wrong == 0);
     }
 }
@@ -197,11 +187,10 @@ TEST_CASE("fault: relaxed fast path. A wait that returns at once orders memory, 
 }
 
 TEST_CASE("wait: returns at once on the same fiber if the value is reached", "[wait]") {
-    test::Runner runner(test::Options(1));
     bool isOver = false, sameFiber = true;
     std::atomic<uint32_t> runs{0};
     test::Batch batch(1, [&](TaskScheduler &, uint32_t) { runs.fetch_add(1); });
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+    test::RunSilently(test::Options(1), [&](TaskScheduler &scheduler) {
         // A waiting task is due after a millisecond. Then each wait lets it run, also one that is
         // over. If the thread loses its CPU for so long, the next round shows the usual case.
         for (uint32_t round = 0; round < 1000 && !isOver; ++round) {
@@ -216,14 +205,13 @@ TEST_CASE("wait: returns at once on the same fiber if the value is reached", "[w
             if (isOver) sameFiber = scheduler.CurrentFiber() == fiber;
             scheduler.WaitForCounter(&ran);
         }
-    }) == Status::Ok);
+    });
     CHECK(isOver);
     CHECK(sameFiber);
 }
 
 TEST_CASE("wait: a value that is reached only for a moment is not missed", "[wait]") {
     // There is one worker. So a task that has started and does not run is waiting.
-    test::Runner runner(test::Options(1));
     Counter counter(5);
     std::atomic<uint32_t> started{0}, resumed{0};
     uint32_t atOnce = 0, value = 0, afterJump = 0;
@@ -232,7 +220,7 @@ TEST_CASE("wait: a value that is reached only for a moment is not missed", "[wai
         scheduler.WaitForCounter(&counter, i == 2 ? 1 : 3);
         resumed.fetch_add(1);
     });
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+    test::RunSilently(test::Options(1), [&](TaskScheduler &scheduler) {
         scheduler.AddTasks(3, waiters.Tasks());
         test::YieldUntil(scheduler, [&] { return started.load() == 3; });
         scheduler.DecrementCounter(&counter, 3);  // from 5 to 2, without being 3
@@ -243,7 +231,7 @@ TEST_CASE("wait: a value that is reached only for a moment is not missed", "[wai
         for (int i = 0; i < 5; ++i) scheduler.Yield();
         afterJump = resumed.load();
         scheduler.DecrementCounter(&counter, 5);
-    }) == Status::Ok);
+    });
     CHECK(atOnce == 0);  // a worker's loop resumes ready fibers, the caller does not
     CHECK(value == 5);
     CHECK(afterJump == 2);
@@ -261,18 +249,16 @@ TEST_CASE("wait: a hundred fibers wait for one counter", "[wait][grid]") {
             scheduler.WaitForCounter(&gate);
             resumed.fetch_add(1);
         });
-        test::Runner runner(point);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::RunSilently(point, [&](TaskScheduler &scheduler) {
             Counter counter;
             scheduler.AddTasks(100, waiters.Tasks(), &counter);
             test::YieldUntil(scheduler, [&] { return started.load() == 100; });
             early = resumed.load();
             scheduler.DecrementCounter(&gate);
             scheduler.WaitForCounter(&counter);
-        }) == Status::Ok);
+        });
         CHECK(early == 0);
         CHECK(resumed.load() == 100);
-        CHECK(runner.log.Text() == "");
     }
 }
 
@@ -282,7 +268,6 @@ TEST_CASE(
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
         std::atomic<uint32_t> ran{0};
-        test::Runner runner(point);
         test::Batch leaf(6, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
         test::Batch parents(24, [&](TaskScheduler &scheduler, uint32_t) {
             for (int round = 0; round < 20; ++round) {
@@ -292,18 +277,16 @@ TEST_CASE(
                 counter.reset();  // AddressSanitizer reports later accesses
             }
         });
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::RunSilently(point, [&](TaskScheduler &scheduler) {
             scheduler.AddTasksAndWait(24, parents.Tasks());
-        }) == Status::Ok);
+        });
         CHECK(ran.load() == 24 * 20 * 6);
-        CHECK(runner.log.Text() == "");
     }
 }
 
 TEST_CASE("invariant 4: a counter may be freed while another thread sorts its waiters", "[wait]") {
-    test::Runner runner(test::Options(3));
     uint32_t rounds = 0;
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+    test::RunSilently(test::Options(3), [&](TaskScheduler &scheduler) {
         for (; rounds < 600; ++rounds) {
             auto counter = std::make_unique<Counter>();
             Counter others, all;
@@ -326,19 +309,17 @@ TEST_CASE("invariant 4: a counter may be freed while another thread sorts its wa
             counter.reset();  // tasks that lowered it may still be inside that call
             scheduler.WaitForCounter(&all);
         }
-    }) == Status::Ok);
+    });
     CHECK(rounds == 600);
-    CHECK(runner.log.Text() == "");
 }
 
 TEST_CASE("fault: counter reuse. A counter is used again right after each wait", "[wait][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
-        test::Runner runner(point);
         std::atomic<uint32_t> ran{0};
         uint32_t wrong = 0;
         test::Batch batch(5, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::RunSilently(point, [&](TaskScheduler &scheduler) {
             Counter counter;
             for (uint32_t round = 1; round <= 100; ++round) {
                 scheduler.AddTasks(1 + round % 5, batch.Tasks(), &counter);
@@ -346,18 +327,15 @@ TEST_CASE("fault: counter reuse. A counter is used again right after each wait",
                 wrong += !counter.IsZero();
                 if (wrong != 0) return;
             }
-        }) == Status::Ok);
+        });
         CHECK(wrong == 0);
         CHECK(ran.load() == 300);
-        CHECK(runner.log.Text() == "");
     }
 }
 
 // Eight fibers wait for the same counter in rounds. Each wait must end exactly once.
 TEST_CASE("wait: a counter at zero can be raised again, and no waiter wakes twice", "[wait]") {
-    test::Runner runner(test::Options(3));
-    std::atomic<uint32_t> finished{0};
-    std::atomic<uint32_t> notZero{0};
+    std::atomic<uint32_t> finished{0}, notZero{0};
     Counter gate;
     constexpr uint32_t kRounds = 300;
     std::atomic<uint32_t> generation{0}, arrived{0};
@@ -370,7 +348,7 @@ TEST_CASE("wait: a counter at zero can be raised again, and no waiter wakes twic
         }
         finished.fetch_add(1);
     });
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+    test::RunSilently(test::Options(3), [&](TaskScheduler &scheduler) {
         Counter all;
         scheduler.AddTasks(8, waiters.Tasks(), &all);
         for (uint32_t round = 1; round <= kRounds; ++round) {
@@ -381,10 +359,9 @@ TEST_CASE("wait: a counter at zero can be raised again, and no waiter wakes twic
             if (!test::YieldUntil(scheduler, [&] { return arrived.load() == 8 * round; })) return;
         }
         scheduler.WaitForCounter(&all);
-    }) == Status::Ok);
+    });
     CHECK(finished.load() == 8);
     CHECK(notZero.load() == 0);
-    CHECK(runner.log.Text() == "");
 }
 
 TEST_CASE("wait: AddTasksAndWait whose first task waits while others take the rest",
@@ -410,13 +387,11 @@ TEST_CASE("wait: AddTasksAndWait whose first task waits while others take the re
                 scheduler.AddTasksAndWait(2, inner.Tasks());
                 runs[i].fetch_add(1);
             });
-            test::Runner runner(point);
-            CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            test::RunSilently(point, [&](TaskScheduler &scheduler) {
                 scheduler.AddTasksAndWait(count, batch.Tasks());
                 for (auto &run : runs) wrong.fetch_add(run.load() != 1);
-            }) == Status::Ok);
+            });
             CHECK(wrong.load() == 0);
-            CHECK(runner.log.Text() == "");
         }
     }
 }
@@ -470,13 +445,11 @@ TEST_CASE("ResumeOn::SameWorker continues the fiber on its worker", "[wait][grid
             }
             resumed.fetch_add(1);
         });
-        test::Runner runner(point);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::RunSilently(point, [&](TaskScheduler &scheduler) {
             scheduler.AddTasksAndWait(20, waiters.Tasks());
-        }) == Status::Ok);
+        });
         CHECK(moved.load() == 0);
         CHECK(resumed.load() == 20);
-        CHECK(runner.log.Text() == "");
     }
 }
 
@@ -510,7 +483,6 @@ TEST_CASE("ResumeOn::SameWorker holds even if an inline task waits itself", "[wa
 }
 
 TEST_CASE("Yield: fibers that yield take turns", "[wait][one_worker]") {
-    test::Runner runner(test::Options(1));
     std::string turns;
     test::Batch batch(3, [&](TaskScheduler &scheduler, uint32_t i) {
         for (int round = 0; round < 6; ++round) {
@@ -518,9 +490,9 @@ TEST_CASE("Yield: fibers that yield take turns", "[wait][one_worker]") {
             scheduler.Yield();
         }
     });
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+    test::RunSilently(test::Options(1), [&](TaskScheduler &scheduler) {
         scheduler.AddTasksAndWait(3, batch.Tasks());
-    }) == Status::Ok);
+    });
     REQUIRE(turns.size() == 18);
     // Once all three have begun, each of them runs once in any three steps in a row.
     for (size_t i = 3; i + 6 <= turns.size(); i += 3) {

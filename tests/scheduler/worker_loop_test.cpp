@@ -1,13 +1,9 @@
 #include "weft/task_scheduler.h"
 
-#include "support/scheduler_run.h"
+#include "scheduler/silent_runs.h"
 #include "support/spin.h"
-#include "weft/time.h"
 
 #include <atomic>
-#include <chrono>
-#include <initializer_list>
-#include <vector>
 
 #include <catch2/catch.hpp>
 
@@ -52,10 +48,8 @@ TEST_CASE("report OutOfFibers: not while waiting tasks run others inline",
     constexpr uint32_t kLeaves = 5000;
     SchedulerOptions options = test::Options(0, 5, IdlePolicy::Sleep);
     options.stallMilliseconds = 1;
-    test::Runner runner(options);
+    test::Attached runner(options);
     TaskScheduler &scheduler = runner.scheduler;
-    REQUIRE(scheduler.Start() == Status::Ok);
-    REQUIRE(scheduler.AttachThread() == Status::Ok);
     uint32_t ran = 0;
     Counter counter;
     test::Batch leaf(kLeaves, [&](TaskScheduler &, uint32_t) { ++ran; });
