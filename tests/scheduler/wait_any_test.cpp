@@ -110,16 +110,17 @@ TEST_CASE("WaitForAny refuses null counters, no counters, and too many", "[wait_
 }
 
 TEST_CASE("PollCounter: a loop with it ends, also with one worker", "[wait_any][one_worker]") {
+    test::Runner runner(test::Options(1));
     bool isZero = false;
     uint32_t ran = 0;
     test::Batch batch(1, [&](TaskScheduler &, uint32_t) { ++ran; });
-    test::RunSilently(test::Options(1), [&](TaskScheduler &scheduler) {
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
         Counter counter;
         scheduler.AddTask(batch[0], &counter);
         for (uint32_t calls = 0; calls < 100000 && !isZero; ++calls)
             isZero = scheduler.PollCounter(&counter);
         scheduler.WaitForCounter(&counter);
-    });
+    }) == Status::Ok);
     CHECK(isZero);
     CHECK(ran == 1);
 }
