@@ -99,6 +99,7 @@ TEST_CASE("wait: pending decrements do not pile up behind tasks of other counter
 
 TEST_CASE("wait: finished tasks are counted before AddTasksAndWait runs its first task",
           "[wait][one_worker]") {
+    test::Runner runner(test::Options(1));
     constexpr uint32_t kCount = 400;
     Counter counter;
     uint32_t started = 0, finished = 0, waits = 0, wrong = 0;
@@ -111,10 +112,10 @@ TEST_CASE("wait: finished tasks are counted before AddTasksAndWait runs its firs
         if (++started % 8 == 5) scheduler.AddTasksAndWait(1, inner.Tasks());
         ++finished;
     });
-    test::RunSilently(test::Options(1), [&](TaskScheduler &scheduler) {
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
         scheduler.AddTasks(kCount, batch.Tasks(), &counter);
         scheduler.WaitForCounter(&counter);
-    });
+    }) == Status::Ok);
     CHECK(waits == kCount / 8);
     CHECK(wrong == 0);
 }
@@ -147,7 +148,8 @@ TEST_CASE("invariant 5: after a wait, all writes of the tasks are visible", "[wa
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         uint32_t wrong = 0;
-        test::RunSilently(point, [&](TaskScheduler &scheduler) {
+        test::Runner runner(point);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
             for (uint32_t round = 0; round < 30; ++round) {
                 // Plain memory: it is a data race if the wait does not order the accesses.
                 std::vector<uint32_t> values(40, 0);
@@ -157,7 +159,7 @@ TEST_CASE("invariant 5: after a wait, all writes of the tasks are visible", "[wa
                 scheduler.WaitForCounter(&counter);
                 for (uint32_t i = 0; i < 40; ++i) wrong += values[i] != round + i;
             }
-        });
+        }) == Status::Ok);
         CHECK(wrong == 0);
     }
 }
@@ -187,10 +189,11 @@ TEST_CASE("fault: relaxed fast path. A wait that returns at once orders memory, 
 }
 
 TEST_CASE("wait: returns at once on the same fiber if the value is reached", "[wait]") {
+    test::Runner runner(test::Options(1));
     bool isOver = false, sameFiber = true;
     std::atomic<uint32_t> runs{0};
     test::Batch batch(1, [&](TaskScheduler &, uint32_t) { runs.fetch_add(1); });
-    test::RunSilently(test::Options(1), [&](TaskScheduler &scheduler) {
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
         // A waiting task is due after a millisecond. Then each wait lets it run, also one that is
         // over. If the thread loses its CPU for so long, the next round shows the usual case.
         for (uint32_t round = 0; round < 1000 && !isOver; ++round) {
@@ -205,13 +208,14 @@ TEST_CASE("wait: returns at once on the same fiber if the value is reached", "[w
             if (isOver) sameFiber = scheduler.CurrentFiber() == fiber;
             scheduler.WaitForCounter(&ran);
         }
-    });
+    }) == Status::Ok);
     CHECK(isOver);
     CHECK(sameFiber);
 }
 
 TEST_CASE("wait: a value that is reached only for a moment is not missed", "[wait]") {
     // There is one worker. So a task that has started and does not run is waiting.
+    test::Runner runner(test::Options(1));
     Counter counter(5);
     std::atomic<uint32_t> started{0}, resumed{0};
     uint32_t atOnce = 0, value = 0, afterJump = 0;
@@ -220,7 +224,7 @@ TEST_CASE("wait: a value that is reached only for a moment is not missed", "[wai
         scheduler.WaitForCounter(&counter, i == 2 ? 1 : 3);
         resumed.fetch_add(1);
     });
-    test::RunSilently(test::Options(1), [&](TaskScheduler &scheduler) {
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
         scheduler.AddTasks(3, waiters.Tasks());
         test::YieldUntil(scheduler, [&] { return started.load() == 3; });
         scheduler.DecrementCounter(&counter, 3);  // from 5 to 2, without being 3
@@ -231,7 +235,7 @@ TEST_CASE("wait: a value that is reached only for a moment is not missed", "[wai
         for (int i = 0; i < 5; ++i) scheduler.Yield();
         afterJump = resumed.load();
         scheduler.DecrementCounter(&counter, 5);
-    });
+    }) == Status::Ok);
     CHECK(atOnce == 0);  // a worker's loop resumes ready fibers, the caller does not
     CHECK(value == 5);
     CHECK(afterJump == 2);
@@ -335,7 +339,8 @@ TEST_CASE("fault: counter reuse. A counter is used again right after each wait",
 
 // Eight fibers wait for the same counter in rounds. Each wait must end exactly once.
 TEST_CASE("wait: a counter at zero can be raised again, and no waiter wakes twice", "[wait]") {
-    std::atomic<uint32_t> finished{0}, notZero{0};
+    std::atomic<uint32_t> finished{0};
+    std::atomic<uint32_t> notZero{0};
     Counter gate;
     constexpr uint32_t kRounds = 300;
     std::atomic<uint32_t> generation{0}, arrived{0};
@@ -483,6 +488,7 @@ TEST_CASE("ResumeOn::SameWorker holds even if an inline task waits itself", "[wa
 }
 
 TEST_CASE("Yield: fibers that yield take turns", "[wait][one_worker]") {
+    test::Runner runner(test::Options(1));
     std::string turns;
     test::Batch batch(3, [&](TaskScheduler &scheduler, uint32_t i) {
         for (int round = 0; round < 6; ++round) {
@@ -490,9 +496,9 @@ TEST_CASE("Yield: fibers that yield take turns", "[wait][one_worker]") {
             scheduler.Yield();
         }
     });
-    test::RunSilently(test::Options(1), [&](TaskScheduler &scheduler) {
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
         scheduler.AddTasksAndWait(3, batch.Tasks());
-    });
+    }) == Status::Ok);
     REQUIRE(turns.size() == 18);
     // Once all three have begun, each of them runs once in any three steps in a row.
     for (size_t i = 3; i + 6 <= turns.size(); i += 3) {
