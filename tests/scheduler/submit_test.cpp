@@ -65,14 +65,15 @@ TEST_CASE("a submission copies the tasks", "[submit]") {
         std::atomic<uint32_t> wrong{0};
         test::Batch batch(count, [&](TaskScheduler &, uint32_t i) { runs[i].fetch_add(1); });
         test::Batch bad(1, [&](TaskScheduler &, uint32_t) { wrong.fetch_add(1); });
-        test::RunSilently(test::Options(2), [&](TaskScheduler &scheduler) {
+        test::Runner runner(test::Options(2));
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
             Counter counter;
             std::vector<Task> copy(batch.Tasks(), batch.Tasks() + count);
             scheduler.AddTasks(count, copy.data(), &counter);
             copy.assign(count, bad[0]);
             std::vector<Task>().swap(copy);  // frees it
             scheduler.WaitForCounter(&counter);
-        });
+        }) == Status::Ok);
         CHECK(wrong.load() == 0);
         CHECK(AllAre(runs, 1));
     }
@@ -112,9 +113,10 @@ TEST_CASE("fault: queue full. Deques and slabs grow under 100,000 outstanding ta
 }
 
 TEST_CASE("submit: a submission never runs tasks, even if the queue is full", "[submit]") {
+    test::Runner runner(test::Options(1));
     uint32_t early = 0;
     std::atomic<uint32_t> ran{0};
-    test::RunSilently(test::Options(1), [&](TaskScheduler &scheduler) {
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
         test::Batch batch(300, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
         Counter counter;
         for (int i = 0; i < 30; ++i) {
@@ -123,7 +125,7 @@ TEST_CASE("submit: a submission never runs tasks, even if the queue is full", "[
         }
         early = ran.load();
         scheduler.WaitForCounter(&counter);
-    });
+    }) == Status::Ok);
     CHECK(early == 0);
     CHECK(ran.load() == 30 * 301);
 }
