@@ -37,13 +37,17 @@ void RunMayStall(Where &&where, const RunBody &body) {
     CHECK(Faults(runner.log) == "");
 }
 
-/// Calls `host` on an external thread, as WhileItRuns does. The run must succeed, and nothing may
-/// be reported.
+/// Calls `host` on an external thread, as WhileItRuns does; by default between Start and Stop. The
+/// run must succeed, and nothing may be reported.
 template <class Where>
 void HostQuietly(Where &&where, Life life, const RunBody &host) {
     auto &&runner = RunnerOf(where);
     CHECK(WhileItRuns(runner, life, host) == weft::Status::Ok);
     CHECK(runner.log.Text() == "");
+}
+template <class Where>
+void HostQuietly(Where &&where, const RunBody &host) {
+    HostQuietly(where, Life::Start, host);
 }
 
 /// The same, but stalls may be reported.
@@ -52,6 +56,10 @@ void HostMayStall(Where &&where, Life life, const RunBody &host) {
     auto &&runner = RunnerOf(where);
     CHECK(WhileItRuns(runner, life, host) == weft::Status::Ok);
     CHECK(Faults(runner.log) == "");
+}
+template <class Where>
+void HostMayStall(Where &&where, const RunBody &host) {
+    HostMayStall(where, Life::Start, host);
 }
 
 /// There must be `count` reports, all with this code.
