@@ -38,7 +38,9 @@ public:
     explicit Runner(const GridPoint &point) : Runner(Options(point)) {}
 
     /// Runs `body(TaskScheduler &)` as the main task.
-    weft::Status Run(std::function<void(weft::TaskScheduler &)> body);
+    weft::Status Run(std::function<void(weft::TaskScheduler &)> body,
+                     const weft::TaskOptions &options = {weft::Priority::Normal, weft::kAnyWorker,
+                                                         "main"});
 
     ReportLog log;
     weft::TaskScheduler scheduler;
