@@ -77,15 +77,17 @@ inline void CheckNames(const std::string &text, std::initializer_list<std::strin
     }
 }
 
-/// Runs `count` tasks that meet: each one waits on its thread for all others. Each one calls `see`
-/// before. Returns how many have given up.
+/// Runs `count` tasks that meet: each one waits on its thread for all others. Each one calls
+/// `before` and `after`. Returns how many have given up.
 inline uint32_t Meet(weft::TaskScheduler &scheduler, uint32_t count,
-                     const weft::TaskOptions &options = {}, const RunBody &see = {}) {
+                     const weft::TaskOptions &options = {}, const RunBody &before = {},
+                     const RunBody &after = {}) {
     std::atomic<uint32_t> inside{0}, alone{0};
     Batch meeting(count, [&](weft::TaskScheduler &running, uint32_t) {
-        if (see) see(running);
+        if (before) before(running);
         inside.fetch_add(1);
         alone.fetch_add(!SpinUntil([&] { return inside.load() >= count; }));
+        if (after) after(running);
     });
     scheduler.AddTasksAndWait(count, meeting.Tasks(), options);
     return alone.load();
