@@ -28,8 +28,9 @@ public:
     /// `kinds`: see TraceHooks::kinds.
     void AttachTo(weft::SchedulerOptions &options, uint32_t kinds = (1u << kTracedKinds) - 1);
     /// Returns `options` with this log.
-    weft::SchedulerOptions In(weft::SchedulerOptions options) {
-        AttachTo(options);
+    weft::SchedulerOptions In(weft::SchedulerOptions options,
+                              uint32_t kinds = (1u << kTracedKinds) - 1) {
+        AttachTo(options, kinds);
         return options;
     }
 
