@@ -1,7 +1,5 @@
 // TaskScheduler::SetActiveWorkers.
-#include "support/scheduler_run.h"
-#include "support/spin.h"
-#include "support/threads.h"
+#include "support/quiet_run.h"
 #include "support/variable.h"
 
 #include <atomic>
@@ -15,7 +13,6 @@ TEST_CASE("inactive workers run only tasks that are pinned to them", "[active_wo
     for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Spin, IdlePolicy::Sleep}) {
         for (uint32_t workers : {2u, 3u, 8u}) {
             INFO(workers << " workers, policy " << static_cast<int>(idle));
-            test::Runner runner(test::Options(workers, 66, idle));
             std::atomic<uint32_t> ran{0}, onInactive{0}, pinnedRan{0}, pinnedElsewhere{0};
             std::atomic<bool> counting{false};
             test::Batch plain(200, [&](TaskScheduler &scheduler, uint32_t) {
@@ -29,39 +26,29 @@ TEST_CASE("inactive workers run only tasks that are pinned to them", "[active_wo
                 scheduler.Yield();
                 if (scheduler.CurrentWorker() != workers - 1) pinnedElsewhere.fetch_add(1);
             });
-            std::atomic<uint32_t> together{0};
-            bool met = true;
-            CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            test::Batch notice(1, [](TaskScheduler &, uint32_t) {});
+            uint32_t alone = 1;
+            test::RunQuietly(test::Options(workers, 66, idle), [&](TaskScheduler &scheduler) {
                 scheduler.AddTasksAndWait(200, plain.Tasks());
                 scheduler.SetActiveWorkers(1);
                 // A worker may still be busy with a task. Once it has run a pinned task, it has
                 // seen the change.
-                TaskOptions pin;
-                for (pin.worker = 1; pin.worker < workers; ++pin.worker) {
-                    test::Batch notice(1, [](TaskScheduler &, uint32_t) {});
-                    scheduler.AddTasksAndWait(1, notice.Tasks(), pin);
-                }
+                for (uint32_t worker = 1; worker < workers; ++worker)
+                    scheduler.AddTasksAndWait(1, notice.Tasks(), test::PinnedTo(worker));
                 counting.store(true);
                 Counter counter;
                 scheduler.AddTasks(200, plain.Tasks(), &counter);
-                pin.worker = workers - 1;
-                scheduler.AddTasks(20, pinned.Tasks(), &counter, pin);
+                scheduler.AddTasks(20, pinned.Tasks(), &counter, test::PinnedTo(workers - 1));
                 scheduler.WaitForCounter(&counter);
                 counting.store(false);
                 scheduler.SetActiveWorkers(workers);
-                // All workers are active again: every task meets the others.
-                test::Batch meet(workers, [&](TaskScheduler &, uint32_t) {
-                    together.fetch_add(1);
-                    if (!test::SpinUntil([&] { return together.load() == workers; })) met = false;
-                });
-                scheduler.AddTasksAndWait(workers, meet.Tasks());
-            }) == Status::Ok);
+                alone = test::Meet(scheduler, workers);  // all workers are active again
+            });
             CHECK(ran.load() == 400);
             CHECK(onInactive.load() == 0);
             CHECK(pinnedRan.load() == 20);
             CHECK(pinnedElsewhere.load() == 0);
-            CHECK(met);
-            CHECK(runner.log.Text() == "");
+            CHECK(alone == 0);
         }
     }
 }
@@ -80,32 +67,25 @@ TEST_CASE("SetActiveWorkers reports numbers out of range", "[active_workers]") {
 
 TEST_CASE("inactive workers: their ready fibers run when an active worker yields",
           "[active_workers]") {
-    SchedulerOptions options = test::Options(2);
-    test::Runner runner(options);
     bool done = false;
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+    test::RunMayStall(test::Options(2), [&](TaskScheduler &scheduler) {
         scheduler.SetActiveWorkers(1);
         Counter gate(1), counter;
-        test::Batch waiter(1,
-                           [&](TaskScheduler &inside, uint32_t) { inside.WaitForCounter(&gate); });
-        test::Batch opener(
-            1, [&](TaskScheduler &inside, uint32_t) { inside.DecrementCounter(&gate); });
+        test::Batch waiter = test::WaitsFor(gate), opener = test::Lowers(gate);
         scheduler.AddTasks(1, waiter.Tasks(), &counter);
         scheduler.Yield();  // the waiter begins and waits
         scheduler.AddTasks(1, opener.Tasks(), nullptr, {Priority::Normal, 1, "opener"});
         done = test::YieldUntil(scheduler, [&] { return scheduler.PollCounter(&counter); });
         scheduler.SetActiveWorkers(2);
         scheduler.WaitForCounter(&counter);
-    }) == Status::Ok);
+    });
     CHECK(done);
-    CHECK(test::Faults(runner.log) == "");
 }
 
 TEST_CASE("inactive workers: RunPinnedTasks returns even if no fiber is free", "[active_workers]") {
-    test::Runner runner(test::Options(2, 2));
     bool done = false;
     uint32_t ran = 0;
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+    test::RunMayStall(test::Options(2, 2), [&](TaskScheduler &scheduler) {
         scheduler.SetActiveWorkers(1);
         const TaskOptions there{Priority::Normal, 1, "there"};
         std::atomic<bool> pumped{false};
@@ -120,10 +100,9 @@ TEST_CASE("inactive workers: RunPinnedTasks returns even if no fiber is free", "
         done = test::SpinUntil([&] { return pumped.load(); });
         scheduler.SetActiveWorkers(2);
         scheduler.WaitForCounter(&counter);
-    }) == Status::Ok);
+    });
     CHECK(done);
     CHECK(ran == 1);
-    CHECK(test::Faults(runner.log) == "");
 }
 
 TEST_CASE("WorkerCount and SetActiveWorkers keep the number of workers when the default changes",

@@ -1,8 +1,6 @@
 #include "weft/task_scheduler.h"
 
-#include "support/scheduler_run.h"
-#include "support/spin.h"
-#include "support/threads.h"
+#include "support/quiet_run.h"
 
 #include <atomic>
 #include <cstdio>
@@ -16,7 +14,7 @@ using namespace weft;
 
 namespace {
 
-TaskOptions PinnedTo(uint32_t worker) { return {Priority::Normal, worker, "pinned"}; }
+using test::PinnedTo;
 
 // Returns true if the caller is worker `index` and still on thread `thread`.
 bool StillHere(TaskScheduler &scheduler, uint32_t index, std::thread::id thread) {
@@ -30,26 +28,24 @@ TEST_CASE("attach: index and identity, before, while and after it is attached", 
     for (const test::GridPoint &point : test::Grid()) {
         for (test::Life life : {test::Life::Run, test::Life::Start}) {
             INFO(test::Describe(point) << ", " << test::Describe(life));
-            test::Runner runner(point);
             uint32_t wrong = 0, fiber = 0;
-            CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
-                      for (int round = 0; round < 3; ++round) {
-                          wrong += scheduler.AttachThread() != Status::Ok;
-                          wrong += scheduler.CurrentWorker() != point.workers ||
-                                   TaskScheduler::Current() != &scheduler;
-                          wrong += scheduler.WorkerCount() != point.workers;
-                          fiber = scheduler.CurrentFiber();
-                          wrong += scheduler.AttachThread() != Status::AlreadyRunning;
-                          scheduler.DetachThread();
-                          wrong += scheduler.CurrentWorker() != kAnyWorker ||
-                                   TaskScheduler::Current() != nullptr;
-                          wrong += scheduler.CurrentFiber() != kAnyWorker;
-                      }
-                  }) == Status::Ok);
+            test::HostMayStall(point, life, [&](TaskScheduler &scheduler) {
+                for (int round = 0; round < 3; ++round) {
+                    wrong += scheduler.AttachThread() != Status::Ok;
+                    wrong += scheduler.CurrentWorker() != point.workers ||
+                             TaskScheduler::Current() != &scheduler;
+                    wrong += scheduler.WorkerCount() != point.workers;
+                    fiber = scheduler.CurrentFiber();
+                    wrong += scheduler.AttachThread() != Status::AlreadyRunning;
+                    scheduler.DetachThread();
+                    wrong += scheduler.CurrentWorker() != kAnyWorker ||
+                             TaskScheduler::Current() != nullptr;
+                    wrong += scheduler.CurrentFiber() != kAnyWorker;
+                }
+            });
             CHECK(wrong == 0);
             CHECK(fiber >= point.fibers);  // not a fiber of the pool
             CHECK(fiber != kAnyWorker);
-            CHECK(test::Faults(runner.log) == "");
         }
     }
 }
@@ -58,65 +54,58 @@ TEST_CASE("attach: a thread stays on its own stack and fiber across waits and yi
           "[attach][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
-        test::Runner runner(point);
-        REQUIRE(runner.scheduler.Start() == Status::Ok);
         std::atomic<uint32_t> wrong{0};
-        test::Threads threads(3, [&](uint32_t) {
-            TaskScheduler &scheduler = runner.scheduler;
-            const std::thread::id self = std::this_thread::get_id();
-            if (scheduler.AttachThread() != Status::Ok) wrong.fetch_add(1000);
-            const uint32_t index = scheduler.CurrentWorker(), fiber = scheduler.CurrentFiber();
-            if (index < point.workers || index >= point.workers + 3) wrong.fetch_add(1000);
-            for (uint32_t round = 0; round < 10; ++round) {
-                test::Marks marks(1 + round * 7);
-                Counter counter;
-                scheduler.AddTasks(marks.Count(), marks.Tasks(), &counter);
-                scheduler.WaitForCounter(
-                    &counter, 0, round % 2 == 0 ? ResumeOn::AnyWorker : ResumeOn::SameWorker);
-                wrong.fetch_add(marks.Wrong(1) + !StillHere(scheduler, index, self));
-                scheduler.Yield();
-                wrong.fetch_add(!StillHere(scheduler, index, self));
-                scheduler.AddTasksAndWait(marks.Count(), marks.Tasks());
-                wrong.fetch_add(marks.Wrong(2) + !StillHere(scheduler, index, self));
-                scheduler.WaitIdle();
-                wrong.fetch_add(!StillHere(scheduler, index, self) ||
-                                scheduler.CurrentFiber() != fiber);
-            }
-            scheduler.DetachThread();
+        test::HostMayStall(point, [&](TaskScheduler &scheduler) {
+            test::Threads threads(3, [&](uint32_t) {
+                const std::thread::id self = std::this_thread::get_id();
+                if (scheduler.AttachThread() != Status::Ok) wrong.fetch_add(1000);
+                const uint32_t index = scheduler.CurrentWorker(), fiber = scheduler.CurrentFiber();
+                if (index < point.workers || index >= point.workers + 3) wrong.fetch_add(1000);
+                for (uint32_t round = 0; round < 10; ++round) {
+                    test::Marks marks(1 + round * 7);
+                    Counter counter;
+                    scheduler.AddTasks(marks.Count(), marks.Tasks(), &counter);
+                    scheduler.WaitForCounter(
+                        &counter, 0, round % 2 == 0 ? ResumeOn::AnyWorker : ResumeOn::SameWorker);
+                    wrong.fetch_add(marks.Wrong(1) + !StillHere(scheduler, index, self));
+                    scheduler.Yield();
+                    wrong.fetch_add(!StillHere(scheduler, index, self));
+                    scheduler.AddTasksAndWait(marks.Count(), marks.Tasks());
+                    wrong.fetch_add(marks.Wrong(2) + !StillHere(scheduler, index, self));
+                    scheduler.WaitIdle();
+                    wrong.fetch_add(!StillHere(scheduler, index, self) ||
+                                    scheduler.CurrentFiber() != fiber);
+                }
+                scheduler.DetachThread();
+            });
         });
-        threads.Join();
-        runner.scheduler.Stop();
         CHECK(wrong.load() == 0);
-        CHECK(test::Faults(runner.log) == "");
     }
 }
 
 TEST_CASE("attach: at most maxAttached threads, each with its own index", "[attach]") {
     SchedulerOptions options = test::Options(2, 18);
     options.maxAttached = 3;
-    test::Runner runner(options);
-    REQUIRE(runner.scheduler.Start() == Status::Ok);
-    for (int round = 0; round < 10; ++round) {
-        std::atomic<uint32_t> taken[3] = {}, answered{0}, wrong{0};
-        test::Threads threads(5, [&](uint32_t) {
-            const Status status = runner.scheduler.AttachThread();
-            if (status == Status::Ok) {
-                const uint32_t slot = runner.scheduler.CurrentWorker() - 2;
-                slot < 3 ? taken[slot].fetch_add(1) : wrong.fetch_add(1);
-            } else if (status != Status::TooManyThreads ||
-                       runner.scheduler.CurrentWorker() != kAnyWorker) {
-                wrong.fetch_add(1);
-            }
-            answered.fetch_add(1);
-            test::SpinUntil([&] { return answered.load() == 5; });
-            if (status == Status::Ok) runner.scheduler.DetachThread();
-        });
-        threads.Join();
-        REQUIRE(wrong.load() == 0);
-        for (const std::atomic<uint32_t> &slot : taken) REQUIRE(slot.load() == 1);
-    }
-    runner.scheduler.Stop();
-    CHECK(runner.log.Text() == "");
+    test::HostQuietly(options, [](TaskScheduler &scheduler) {
+        for (int round = 0; round < 10; ++round) {
+            std::atomic<uint32_t> taken[3] = {}, answered{0}, wrong{0};
+            test::Threads threads(5, [&](uint32_t) {
+                const Status status = scheduler.AttachThread();
+                const uint32_t index = scheduler.CurrentWorker(), slot = index - 2;
+                if (status == Status::Ok) {
+                    slot < 3 ? taken[slot].fetch_add(1) : wrong.fetch_add(1);
+                } else if (status != Status::TooManyThreads || index != kAnyWorker) {
+                    wrong.fetch_add(1);
+                }
+                answered.fetch_add(1);
+                test::SpinUntil([&] { return answered.load() == 5; });
+                if (status == Status::Ok) scheduler.DetachThread();
+            });
+            threads.Join();
+            REQUIRE(wrong.load() == 0);
+            for (const std::atomic<uint32_t> &each : taken) REQUIRE(each.load() == 1);
+        }
+    });
 }
 
 TEST_CASE("attach: workers and tasks cannot attach to their own scheduler", "[attach]") {
@@ -124,13 +113,12 @@ TEST_CASE("attach: workers and tasks cannot attach to their own scheduler", "[at
     Status asMain = Status::Ok, asTask = Status::Ok;
     test::Batch task(
         1, [&](TaskScheduler &scheduler, uint32_t) { asTask = scheduler.AttachThread(); });
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+    test::RunQuietly(runner, [&](TaskScheduler &scheduler) {
         asMain = scheduler.AttachThread();
         scheduler.AddTasksAndWait(1, task.Tasks());
-    }) == Status::Ok);
+    });
     CHECK(asMain == Status::AlreadyRunning);
     CHECK(asTask == Status::AlreadyRunning);
-    CHECK(runner.log.Text() == "");
     CHECK(runner.scheduler.AttachThread() == Status::NotRunning);
 }
 
@@ -151,8 +139,7 @@ TEST_CASE("report WrongThread: DetachThread from a task, or by a thread that is 
     runner.scheduler.AddTasksAndWait(1, detach.Tasks());  // runs on the worker
     CHECK(runner.log.CountOf(ReportCode::WrongThread) == 3);
     REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
-    // Runs on the attached thread.
-    runner.scheduler.AddTasksAndWait(1, detach.Tasks(), PinnedTo(1));
+    runner.scheduler.AddTasksAndWait(1, detach.Tasks(), PinnedTo(1));  // on this thread
     CHECK(runner.log.CountOf(ReportCode::WrongThread) == 4);
     CHECK(runner.scheduler.CurrentWorker() == 1);
     runner.scheduler.DetachThread();
@@ -166,12 +153,9 @@ TEST_CASE("attach: DetachThread first runs the tasks that are pinned to the thre
           "[attach][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
-        test::Runner runner(point);
-        REQUIRE(runner.scheduler.Start() == Status::Ok);
         const std::thread::id self = std::this_thread::get_id();
         const uint32_t index = point.workers;
-        uint32_t wrong = 0;  // plain: only this thread uses it
-        uint32_t ran = 0;
+        uint32_t wrong = 0, ran = 0;  // plain: only this thread uses them
         test::Batch leaf(1, [](TaskScheduler &, uint32_t) {});
         test::Batch later(5, [&](TaskScheduler &scheduler, uint32_t) {
             wrong += !StillHere(scheduler, index, self);
@@ -185,18 +169,18 @@ TEST_CASE("attach: DetachThread first runs the tasks that are pinned to the thre
             wrong += !StillHere(scheduler, index, self);
             ++ran;
         });
-        for (int round = 0; round < 5; ++round) {
-            REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
-            std::thread([&] {
-                runner.scheduler.AddTasks(35, batch.Tasks(), nullptr, PinnedTo(index));
-            }).join();
-            runner.scheduler.DetachThread();
-            REQUIRE(ran >= 35u * (round + 1));
-        }
-        runner.scheduler.Stop();
+        test::HostMayStall(point, [&](TaskScheduler &scheduler) {
+            for (int round = 0; round < 5; ++round) {
+                REQUIRE(scheduler.AttachThread() == Status::Ok);
+                std::thread([&] {
+                    scheduler.AddTasks(35, batch.Tasks(), nullptr, PinnedTo(index));
+                }).join();
+                scheduler.DetachThread();
+                REQUIRE(ran >= 35u * (round + 1));
+            }
+        });
         CHECK(wrong == 0);
         CHECK(ran == 5 * 40);
-        CHECK(test::Faults(runner.log) == "");
     }
 }
 
@@ -204,8 +188,6 @@ TEST_CASE("attach: tasks that run during DetachThread may pin tasks to the threa
           "[attach][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
-        test::Runner runner(point);
-        REQUIRE(runner.scheduler.Start() == Status::Ok);
         const std::thread::id self = std::this_thread::get_id();
         const TaskOptions here = PinnedTo(point.workers);
         uint32_t wrong = 0, ran = 0;  // plain: only this thread uses them
@@ -225,36 +207,34 @@ TEST_CASE("attach: tasks that run during DetachThread may pin tasks to the threa
             scheduler.AddTasksAndWait(5, last.Tasks(), here);
             wrong += ran < 5 || !StillHere(scheduler, point.workers, self);
         });
-        for (uint32_t round = 1; round <= 5; ++round) {
-            REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
-            runner.scheduler.AddTask(first[0], nullptr, here);
-            runner.scheduler.DetachThread();
-            REQUIRE(ran == 11 * round);
-            REQUIRE(counter.IsZero());
-        }
-        runner.scheduler.Stop();
+        test::HostMayStall(point, [&](TaskScheduler &scheduler) {
+            for (uint32_t round = 1; round <= 5; ++round) {
+                REQUIRE(scheduler.AttachThread() == Status::Ok);
+                scheduler.AddTask(first[0], nullptr, here);
+                scheduler.DetachThread();
+                REQUIRE(ran == 11 * round);
+                REQUIRE(counter.IsZero());
+            }
+        });
         CHECK(wrong == 0);
-        CHECK(test::Faults(runner.log) == "");
     }
 }
 
 TEST_CASE("attach: the last task in the queues of a thread may pin tasks to it during DetachThread",
           "[attach]") {
-    test::Runner runner(test::Options(0));
-    REQUIRE(runner.scheduler.Start() == Status::Ok);
     uint32_t ran = 0;
     test::Batch pinned(1, [&](TaskScheduler &, uint32_t) { ++ran; });
     test::Batch queued(1, [&](TaskScheduler &scheduler, uint32_t) {
         scheduler.AddTask(pinned[0], nullptr, PinnedTo(scheduler.CurrentWorker()));
     });
-    for (uint32_t round = 1; round <= 3; ++round) {
-        REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
-        runner.scheduler.AddTask(queued[0]);
-        runner.scheduler.DetachThread();
-        CHECK(ran == round);
-    }
-    runner.scheduler.Stop();
-    CHECK(runner.log.Text() == "");
+    test::HostQuietly(test::Options(0), [&](TaskScheduler &scheduler) {
+        for (uint32_t round = 1; round <= 3; ++round) {
+            REQUIRE(scheduler.AttachThread() == Status::Ok);
+            scheduler.AddTask(queued[0]);
+            scheduler.DetachThread();
+            CHECK(ran == round);
+        }
+    });
 }
 
 TEST_CASE("report BadOption: tasks for a slot without an attached thread are not submitted",
@@ -361,13 +341,12 @@ TEST_CASE("report WrongThread: DetachThread in the wrong order names the schedul
     CHECK(first.scheduler.CurrentWorker() == kAnyWorker);
     first.scheduler.Stop();
     second.scheduler.Stop();
-    CHECK(first.log.Count() == 2);
-    CHECK(first.log.CountOf(ReportCode::WrongThread) == 2);
+    test::CheckOnly(first.log, ReportCode::WrongThread, 2);
     char name[32];
     std::snprintf(name, sizeof name, "%p", static_cast<void *>(&second.scheduler));
     const test::LoggedReport report = first.log.First(ReportCode::WrongThread);
-    CHECK(test::Names(report.what, "that has attached to scheduler"));
-    CHECK(test::Names(report.what, std::string(name) + " ('streaming')"));
+    test::CheckNames(report.what,
+                     {"that has attached to scheduler", std::string(name) + " ('streaming')"});
     CHECK(test::Names(report.hint, "Detach the thread from that scheduler first"));
     CHECK(test::Names(first.log.Text(), "in a task on a thread that runs scheduler"));
     CHECK(second.log.Text() + third.log.Text() == "");
@@ -376,23 +355,20 @@ TEST_CASE("report WrongThread: DetachThread in the wrong order names the schedul
 TEST_CASE("attach: several threads attach and detach while others submit", "[attach]") {
     for (uint32_t fibers : {1u, 2u, 3u, 128u}) {
         INFO(fibers << " fibers");
-        test::Runner runner(test::Options(2, fibers + 1));
-        REQUIRE(runner.scheduler.Start() == Status::Ok);
         std::atomic<uint32_t> wrong{0};
-        test::Threads threads(4, [&](uint32_t self) {
-            for (int round = 0; round < 30; ++round) {
-                const bool attach = self != 3 && runner.scheduler.AttachThread() == Status::Ok;
-                test::Marks marks(1 + (self + round) % 33);
-                runner.scheduler.AddTasksAndWait(marks.Count(), marks.Tasks(),
-                                                 self == 1 ? TaskOptions{} : test::kHigh);
-                wrong.fetch_add(marks.Wrong());
-                if (attach) runner.scheduler.DetachThread();
-            }
+        test::HostMayStall(test::Options(2, fibers + 1), [&](TaskScheduler &scheduler) {
+            test::Threads threads(4, [&](uint32_t self) {
+                for (int round = 0; round < 30; ++round) {
+                    const bool attach = self != 3 && scheduler.AttachThread() == Status::Ok;
+                    test::Marks marks(1 + (self + round) % 33);
+                    scheduler.AddTasksAndWait(marks.Count(), marks.Tasks(),
+                                              self == 1 ? TaskOptions{} : test::kHigh);
+                    wrong.fetch_add(marks.Wrong());
+                    if (attach) scheduler.DetachThread();
+                }
+            });
         });
-        threads.Join();
-        runner.scheduler.Stop();
         CHECK(wrong.load() == 0);
-        CHECK(test::Faults(runner.log) == "");
     }
 }
 
@@ -411,7 +387,6 @@ TEST_CASE("report Stalled: names an attached thread that waits", "[attach]") {
     runner.scheduler.DetachThread();
     runner.scheduler.Stop();
     CHECK(reported);
-    const test::LoggedReport report = runner.log.First(ReportCode::Stalled);
-    CHECK(test::Names(report.what, "1 fiber waits"));
-    CHECK(test::Names(report.what, "'attached thread'"));
+    test::CheckNames(runner.log.First(ReportCode::Stalled).what,
+                     {"1 fiber waits", "'attached thread'"});
 }

@@ -1,5 +1,5 @@
 // Tasks that submit parts of themselves.
-#include "support/scheduler_run.h"
+#include "support/quiet_run.h"
 #include "weft/deferred.h"
 
 #include <atomic>
@@ -19,16 +19,14 @@ namespace {
 // children as child tasks. What it does before that depends on its number.
 class Tree {
 public:
-    enum class Before { Nothing, Anything };
-
-    Tree(uint32_t size, Before before) : m_before(before), m_visits(size), m_nodes(size) {
+    explicit Tree(uint32_t size) : m_visits(size), m_nodes(size) {
         for (uint32_t i = 0; i < size; ++i) m_nodes[i] = {this, i};
     }
     Task Root() { return {Visit, &m_nodes[0]}; }
     uint32_t Size() const { return static_cast<uint32_t>(m_nodes.size()); }
     uint32_t VisitedOnce() const {
         uint32_t count = 0;
-        for (const auto &visits : m_visits) count += visits.load() == 1 ? 1 : 0;
+        for (const auto &visits : m_visits) count += visits.load() == 1;
         return count;
     }
     void Clear() {
@@ -43,16 +41,13 @@ private:
     static void Visit(TaskScheduler *scheduler, void *arg) {
         const Node &node = *static_cast<Node *>(arg);
         Tree &tree = *node.tree;
-        if (tree.m_before == Before::Anything) tree.Prepare(*scheduler, node.index);
+        tree.Prepare(*scheduler, node.index);
         const uint32_t first = 2 * node.index + 1;
         Task children[2];
         uint32_t count = 0;
         for (uint32_t i = first; i < first + 2 && i < tree.Size(); ++i)
             children[count++] = {Visit, &tree.m_nodes[i]};
-        TaskOptions options;
-        if (tree.m_before == Before::Anything)
-            options.priority = static_cast<Priority>(node.index / 3 % 3);
-        scheduler->AddChildTasks(count, children, options);
+        scheduler->AddChildTasks(count, children, {static_cast<Priority>(node.index / 3 % 3)});
         tree.m_visits[node.index].fetch_add(1);
     }
     // After a wait the task may be on another worker, and other tasks have run on top of its
@@ -71,7 +66,6 @@ private:
         }
     }
 
-    const Before m_before;
     std::vector<std::atomic<uint32_t>> m_visits;
     std::vector<Node> m_nodes;
 };
@@ -87,37 +81,32 @@ void ThrowIfPossible() { throw std::runtime_error("gone"); }
 }  // namespace
 
 TEST_CASE("children: the end of the run waits for children of uncounted tasks", "[children]") {
-    Tree tree(2000, Tree::Before::Anything);
-    test::Runner runner(test::Options(2));
-    CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTask(tree.Root()); }) ==
-          Status::Ok);
+    Tree tree(2000);
+    test::RunQuietly(test::Options(2),
+                     [&](TaskScheduler &scheduler) { scheduler.AddTask(tree.Root()); });
     CHECK(tree.VisitedOnce() == tree.Size());
-    CHECK(runner.log.Text() == "");
 }
 
 TEST_CASE("children: external threads, deferred tasks and attached threads wait for them",
           "[children]") {
-    test::Runner runner(test::Options(2));
-    TaskScheduler &scheduler = runner.scheduler;
-    REQUIRE(scheduler.Start() == Status::Ok);
-    Tree tree(2000, Tree::Before::Anything);
+    Tree tree(2000);
     Counter counter, after;
     uint32_t seen = 0;
     auto look = [&](TaskScheduler *) { seen = tree.VisitedOnce(); };
-    scheduler.AddTask(tree.Root(), &counter);
-    CHECK(AddTaskAfter(scheduler, &counter, 0, MakeTask(look), &after));
-    scheduler.WaitForCounter(&after);
-    CHECK(seen == tree.Size());
-    const Task root = tree.Root();
-    for (int round = 0; round < 2; ++round) {
-        tree.Clear();
-        if (round == 1) REQUIRE(scheduler.AttachThread() == Status::Ok);
-        scheduler.AddTasksAndWait(1, &root);
-        CHECK(tree.VisitedOnce() == tree.Size());
-    }
-    scheduler.DetachThread();
-    scheduler.Stop();
-    CHECK(runner.log.Text() == "");
+    test::HostQuietly(test::Options(2), [&](TaskScheduler &scheduler) {
+        scheduler.AddTask(tree.Root(), &counter);
+        CHECK(AddTaskAfter(scheduler, &counter, 0, MakeTask(look), &after));
+        scheduler.WaitForCounter(&after);
+        CHECK(seen == tree.Size());
+        const Task root = tree.Root();
+        for (int round = 0; round < 2; ++round) {
+            tree.Clear();
+            if (round == 1) REQUIRE(scheduler.AttachThread() == Status::Ok);
+            scheduler.AddTasksAndWait(1, &root);
+            CHECK(tree.VisitedOnce() == tree.Size());
+        }
+        scheduler.DetachThread();
+    });
 }
 
 TEST_CASE("children: pinned children of a task that throws are counted", "[children]") {
@@ -128,13 +117,12 @@ TEST_CASE("children: pinned children of a task that throws are counted", "[child
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         const auto child = [&](TaskScheduler *inside) {
             ran.fetch_add(1);
-            uncounted.fetch_add(counter.Value() == 0 ? 1 : 0);
-            elsewhere.fetch_add(inside->CurrentWorker() == 1 ? 0 : 1);
+            uncounted.fetch_add(counter.Value() == 0);
+            elsewhere.fetch_add(inside->CurrentWorker() != 1);
         };
         const std::vector<Task> children(40, MakeTask(child));
-        TaskOptions options;
         // The parent is pinned there, too. So no child begins before the parent has ended.
-        options.worker = 1;
+        const TaskOptions options = test::PinnedTo(1);
         auto parent = [&](TaskScheduler *inside) {
             inside->AddChildTasks(40, children.data(), options);
             ThrowIfPossible();
@@ -151,9 +139,8 @@ TEST_CASE("children: pinned children of a task that throws are counted", "[child
 
 TEST_CASE("children: after an inner wait they count on the counter of their own task",
           "[children]") {
-    test::Runner runner(test::Options(1));
     std::vector<std::string> wrong;
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+    test::RunQuietly(test::Options(1), [&](TaskScheduler &scheduler) {
         Counter outer, inner;
         auto leaf = [](TaskScheduler *) {};
         auto child = [&](TaskScheduler *) {
@@ -170,9 +157,8 @@ TEST_CASE("children: after an inner wait they count on the counter of their own 
         };
         scheduler.AddTask(MakeTask(parent), &outer);
         scheduler.WaitForCounter(&outer);
-    }) == Status::Ok);
+    });
     CHECK(wrong.empty());
-    CHECK(runner.log.Text() == "");
 }
 
 TEST_CASE("report NotAWorker: AddChildTasks outside of a task", "[children][report]") {

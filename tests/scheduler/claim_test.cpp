@@ -1,7 +1,6 @@
 #include "weft/task_scheduler.h"
 
-#include "support/scheduler_run.h"
-#include "support/spin.h"
+#include "support/quiet_run.h"
 
 #include <atomic>
 #include <stdexcept>
@@ -22,16 +21,12 @@ TEST_CASE(
         test::Batch batch(kCount, [&](TaskScheduler &, uint32_t i) {
             // The first task that starts blocks its worker until the next task of the slice has
             // run.
-            if (first.exchange(false) && i + 1 < kCount) {
+            if (first.exchange(false) && i + 1 < kCount)
                 met.store(test::SpinUntil([&] { return ran[i + 1].load() != 0; }));
-            }
             ran[i].fetch_add(1);
         });
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            Counter counter;
-            scheduler.AddTasks(kCount, batch.Tasks(), &counter);
-            scheduler.WaitForCounter(&counter);
-        }) == Status::Ok);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) { test::AddAndWait(scheduler, batch); }) ==
+              Status::Ok);
         REQUIRE(met.load());
     }
 }
@@ -56,10 +51,10 @@ TEST_CASE("fault: exception that leaves a task. The task counts as finished and 
         CHECK(ran.load() == 30);
         CHECK(left == 0);
         CHECK(runner.log.CountOf(ReportCode::TaskThrew) == 10);
-        CHECK(runner.log.First(ReportCode::TaskThrew).task == "thrower");
-        CHECK(!runner.log.First(ReportCode::TaskThrew).fatal);
-        CHECK(runner.log.First(ReportCode::TaskThrew).what ==
-              "an exception left the task: left; the task counts as finished");
+        const test::LoggedReport report = runner.log.First(ReportCode::TaskThrew);
+        CHECK(report.task == "thrower");
+        CHECK(!report.fatal);
+        CHECK(report.what == "an exception left the task: left; the task counts as finished");
     }
 }
 
@@ -70,13 +65,11 @@ TEST_CASE("claim: the report of an exception has 200 bytes of what it says", "[c
         if (i == 0) throw std::runtime_error(said);
         throw 7;
     });
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        scheduler.AddTasksAndWait(2, batch.Tasks());
-    }) == Status::Ok);
+    CHECK(runner.Run(test::RunsAll(batch)) == Status::Ok);
     CHECK(runner.log.CountOf(ReportCode::TaskThrew) == 2);
-    const std::string text = runner.log.Text();
-    CHECK(test::Names(text, " " + std::string(200, 'x') + "; the task counts as finished"));
-    CHECK(test::Names(text, "an exception left the task: not a std::exception; the task"));
+    test::CheckNames(runner.log.Text(),
+                     {" " + std::string(200, 'x') + "; the task counts as finished",
+                      "an exception left the task: not a std::exception; the task"});
 }
 #endif
 
@@ -93,9 +86,7 @@ TEST_CASE("fault: exception state after migration. An exception is held across a
                 try {
                     throw i;
                 } catch (uint32_t) {
-                    Counter counter;
-                    scheduler.AddTasks(3, nothing.Tasks(), &counter);
-                    scheduler.WaitForCounter(&counter);
+                    test::AddAndWait(scheduler, nothing);
                     scheduler.Yield();
                     throw;
                 }
@@ -104,12 +95,8 @@ TEST_CASE("fault: exception state after migration. An exception is held across a
             }
             if (std::current_exception() != nullptr) wrong.fetch_add(1);
         });
-        test::Runner runner(point);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            scheduler.AddTasksAndWait(40, batch.Tasks());
-        }) == Status::Ok);
+        test::RunQuietly(point, test::RunsAll(batch));
         CHECK(right.load() == 40);
         CHECK(wrong.load() == 0);
-        CHECK(runner.log.Text() == "");
     }
 }

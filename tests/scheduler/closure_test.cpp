@@ -2,9 +2,7 @@
 
 #include "support/failing_allocation.h"
 #include "support/host_memory.h"
-#include "support/scheduler_run.h"
-#include "support/spin.h"
-#include "support/threads.h"
+#include "support/quiet_run.h"
 #include "support/trace_log.h"
 #include "sync/mix.h"
 #include "weft/time.h"
@@ -100,8 +98,7 @@ TEST_CASE("closures: each is called once and destroyed once", "[closure][grid]")
         INFO(test::Describe(point));
         Ledger ledger;
         std::atomic<uint32_t> wrong{0};
-        test::Runner runner(point);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::RunQuietly(point, [&](TaskScheduler &scheduler) {
             Counter counter;
             test::Batch batch(10, [&](TaskScheduler &running, uint32_t i) {
                 if (!Submit(running, ledger, 30, i % 2 == 0 ? &counter : nullptr))
@@ -110,24 +107,22 @@ TEST_CASE("closures: each is called once and destroyed once", "[closure][grid]")
             scheduler.AddTasks(10, batch.Tasks(), &counter);
             scheduler.WaitForCounter(&counter);
             if (ledger.called.load() < 450) wrong.fetch_add(1);
-        }) == Status::Ok);
+        });
         CHECK(wrong.load() == 0);
         CheckAll(ledger, 900);
-        CHECK(runner.log.Text() == "");
     }
 }
 
 TEST_CASE("closures: an lvalue is copied, and an rvalue is moved", "[closure]") {
     for (uint32_t workers : {1u, 2u}) {
         Ledger copied, moved;
-        test::Runner runner(test::Options(workers));
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::RunQuietly(test::Options(workers), [&](TaskScheduler &scheduler) {
             const Counted kept(copied);
             CHECK(AddTask(scheduler, kept));
             CHECK(AddTask(scheduler, kept));
             CHECK(kept.Value() == 0);
             CHECK(AddTask(scheduler, Counted(moved)));
-        }) == Status::Ok);
+        });
         CHECK(copied.copied.load() == 2);
         CHECK(moved.copied.load() == 0);
         CHECK(moved.moved.load() <= 2);
@@ -148,7 +143,7 @@ TEST_CASE("closures: all kinds of callables", "[closure]") {
     };
     sum.store(0);
     test::Runner runner(test::Options(2));
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+    test::RunQuietly(runner, [](TaskScheduler &scheduler) {
         CHECK(AddTask(scheduler, Function::Plain));
         CHECK(AddTask(scheduler, &Function::WithScheduler));
         CHECK(AddTask(scheduler, [](auto... given) { sum.fetch_add(100 * sizeof...(given)); }));
@@ -169,10 +164,9 @@ TEST_CASE("closures: all kinds of callables", "[closure]") {
             }
         };
         CHECK(AddTask(scheduler, Aligned()));
-    }) == Status::Ok);
+    });
     CHECK(sum.load() == 12111111);
     CHECK(seen.load() == &runner.scheduler);
-    CHECK(runner.log.Text() == "");
 }
 
 TEST_CASE("closures: the destructor of a closure may wait", "[closure]") {
@@ -190,17 +184,15 @@ TEST_CASE("closures: the destructor of a closure may wait", "[closure]") {
     for (uint32_t workers : {1u, 2u}) {
         Ledger ledger;
         Counter gate(1);
-        test::Runner runner(test::Options(workers));
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::RunQuietly(test::Options(workers), [&](TaskScheduler &scheduler) {
             Counter all;
             for (int i = 0; i < 40; ++i) AddTask(scheduler, Waits(ledger, gate), &all);
             while (ledger.called.load() != 40) scheduler.Yield();
             CHECK(all.Value() == 40);
             scheduler.DecrementCounter(&gate);
             scheduler.WaitForCounter(&all);
-        }) == Status::Ok);
+        });
         CheckAll(ledger, 40);
-        CHECK(runner.log.Text() == "");
     }
 }
 
@@ -209,55 +201,46 @@ TEST_CASE("closures: submitted by attached and external threads", "[closure]") {
         INFO(test::Describe(life));
         Ledger ledger;
         std::atomic<uint32_t> wrong{0};
-        test::Runner runner(test::Options(2));
-        CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
-                  test::Threads threads(4, [&](uint32_t thread) {
-                      Counter counter;
-                      const bool attaches = thread % 2 == 0;
-                      if (attaches && scheduler.AttachThread() != Status::Ok) wrong.fetch_add(1);
-                      for (int round = 0; round < 10; ++round) {
-                          if (!Submit(scheduler, ledger, 30, round % 2 == 0 ? &counter : nullptr))
-                              wrong.fetch_add(1);
-                          if (round % 3 == 0) scheduler.WaitForCounter(&counter);
-                      }
-                      scheduler.WaitForCounter(&counter);
-                      if (attaches) scheduler.DetachThread();
-                  });
-              }) == Status::Ok);
+        test::HostMayStall(test::Options(2), life, [&](TaskScheduler &scheduler) {
+            test::Threads threads(4, [&](uint32_t thread) {
+                Counter counter;
+                const bool attaches = thread % 2 == 0;
+                if (attaches && scheduler.AttachThread() != Status::Ok) wrong.fetch_add(1);
+                for (int round = 0; round < 10; ++round) {
+                    if (!Submit(scheduler, ledger, 30, round % 2 == 0 ? &counter : nullptr))
+                        wrong.fetch_add(1);
+                    if (round % 3 == 0) scheduler.WaitForCounter(&counter);
+                }
+                scheduler.WaitForCounter(&counter);
+                if (attaches) scheduler.DetachThread();
+            });
+        });
         CHECK(wrong.load() == 0);
         CheckAll(ledger, 4 * 900);
-        CHECK(test::Faults(runner.log) == "");
     }
 }
 
 TEST_CASE("closures: without workers, the attached thread or Stop runs them", "[closure]") {
     Ledger ledger;
-    test::Runner runner(test::Options(0));
-    REQUIRE(runner.scheduler.Start() == Status::Ok);
-    CHECK(Submit(runner.scheduler, ledger, 10));
-    REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
     Counter counter;
-    CHECK(Submit(runner.scheduler, ledger, 50, &counter));
-    runner.scheduler.WaitForCounter(&counter);
-    CHECK(ledger.called.load() >= 150);
-    runner.scheduler.DetachThread();
-    CHECK(Submit(runner.scheduler, ledger, 10));
-    runner.scheduler.Stop();
+    test::HostQuietly(test::Options(0), [&](TaskScheduler &scheduler) {
+        CHECK(Submit(scheduler, ledger, 10));
+        REQUIRE(scheduler.AttachThread() == Status::Ok);
+        CHECK(Submit(scheduler, ledger, 50, &counter));
+        scheduler.WaitForCounter(&counter);
+        CHECK(ledger.called.load() >= 150);
+        scheduler.DetachThread();
+        CHECK(Submit(scheduler, ledger, 10));
+    });
     CheckAll(ledger, 210);
-    CHECK(runner.log.Text() == "");
 }
 
 TEST_CASE("closures: options and counters are honoured", "[closure]") {
     test::TraceLog trace;
-    SchedulerOptions given = test::Options(2);
-    trace.AttachTo(given);
-    test::Runner runner(given);
     std::atomic<uint32_t> elsewhere{0};
     std::vector<int> order;
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+    test::RunQuietly(trace.In(test::Options(2)), [&](TaskScheduler &scheduler) {
         Counter counter;
-        TaskOptions pinned = test::Named("pinned closure");
-        pinned.worker = 1;
         for (int i = 0; i < 100; ++i) {
             AddTask(
                 scheduler,
@@ -265,7 +248,7 @@ TEST_CASE("closures: options and counters are honoured", "[closure]") {
                     running->Yield();
                     elsewhere.fetch_add(running->CurrentWorker() != 1);
                 },
-                &counter, pinned);
+                &counter, test::PinnedTo(1, "pinned closure"));
         }
         CHECK(counter.Value() <= 100);
         scheduler.WaitForCounter(&counter);
@@ -278,14 +261,13 @@ TEST_CASE("closures: options and counters are honoured", "[closure]") {
             },
             &counter);
         scheduler.WaitForCounter(&counter);
-    }) == Status::Ok);
+    });
     CHECK(elsewhere.load() == 0);
     CHECK(order.size() == 1);
     uint32_t named = 0;
     for (const test::LoggedEvent &event : trace.Events(test::Traced::TaskBegin))
         named += event.task == "pinned closure";
     CHECK(named == 100);
-    CHECK(runner.log.Text() == "");
 }
 
 TEST_CASE("closures: High closures run first", "[closure][one_worker]") {
@@ -367,8 +349,7 @@ TEST_CASE("closures: the block of a refused one is used again", "[closure]") {
         }) == Status::Ok);
         CHECK(submitted == 0);
         CheckAll(ledger, 0);
-        CHECK(runner.log.CountOf(ReportCode::CounterOverflow) == 200);
-        CHECK(runner.log.Count() == 200);
+        test::CheckOnly(runner.log, ReportCode::CounterOverflow, 200);
     }
 }
 
@@ -378,8 +359,7 @@ TEST_CASE("report NullTask: a closure that is a null function pointer", "[closur
         void (*function)() = nullptr;
         CHECK(!AddTask(scheduler, function));
     }) == Status::Ok);
-    CHECK(runner.log.CountOf(ReportCode::NullTask) == 1);
-    CHECK(runner.log.Count() == 1);
+    test::CheckOnly(runner.log, ReportCode::NullTask, 1);
 }
 
 TEST_CASE("report InHook: a closure by a hook that must not submit", "[closure]") {
@@ -406,8 +386,7 @@ TEST_CASE("report InHook: a closure by a hook that must not submit", "[closure]"
     }) == Status::Ok);
     CHECK(refused.load() >= 10);
     CheckAll(ledger, submitted.load());
-    CHECK(runner.log.CountOf(ReportCode::InHook) == refused.load());
-    CHECK(runner.log.Count() == refused.load());
+    test::CheckOnly(runner.log, ReportCode::InHook, refused.load());
 }
 
 TEST_CASE("report OutOfMemory: without memory for a block, a closure is refused and destroyed",
@@ -428,8 +407,7 @@ TEST_CASE("report OutOfMemory: without memory for a block, a closure is refused 
         CHECK(submitted == 64);
         CHECK(refused == 2);
         CheckAll(ledger, 64);
-        CHECK(runner.log.CountOf(ReportCode::OutOfMemory) == 2);
-        CHECK(runner.log.Count() == 2);
+        test::CheckOnly(runner.log, ReportCode::OutOfMemory, 2);
     }
 }
 
@@ -464,16 +442,14 @@ TEST_CASE("closures: a copy that throws reaches the caller, and nothing is submi
         Throws(Throws &&) noexcept {}
         void operator()() {}
     };
-    test::Runner runner(test::Options(1));
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+    test::RunQuietly(test::Options(1), [](TaskScheduler &scheduler) {
         Counter counter;
         const Throws throws;
         CHECK_THROWS(AddTask(scheduler, throws, &counter));
         CHECK(counter.IsZero());
         CHECK(AddTask(scheduler, Throws(), &counter));
         scheduler.WaitForCounter(&counter);
-    }) == Status::Ok);
-    CHECK(runner.log.Text() == "");
+    });
 }
 
 TEST_CASE("closures: the run ends after them, and their blocks are memory of the host",

@@ -66,6 +66,19 @@ uintptr_t FiberNamed(uintptr_t scheduler, const char *name) {
     return 0;
 }
 
+// Adds a task that waits, and yields until its fiber is suspended. Returns the address of the
+// fiber.
+uintptr_t AddWaiting(TaskScheduler &scheduler, const Task &task, Counter &counter,
+                     const char *name) {
+    scheduler.AddTask(task, &counter, test::Named(name));
+    uintptr_t fiber = 0;
+    test::YieldUntil(scheduler, [&] {
+        fiber = FiberNamed(*Schedulers().begin(), name);
+        return fiber != 0 && Word(fiber, "fiber.handle") != 0 && Word(fiber, "fiber.waitsFor") != 0;
+    });
+    return fiber;
+}
+
 // The locks that a fiber's task holds.
 std::vector<uintptr_t> LocksOf(uintptr_t fiber) {
     std::vector<uintptr_t> locks;
@@ -144,34 +157,24 @@ TEST_CASE("debug root: has a scheduler from its start to its end", "[debug_root]
 
 TEST_CASE("debug root: tells what a fiber waits for, and which counter its task lowers",
           "[debug_root][one_worker]") {
-    test::Runner runner(test::Options(1));
     Counter awaited(3), counted;
     uint64_t value = 0, target = 0;
     uintptr_t waitsFor = 0, taskCounter = 0;
     std::vector<Record> waiters;
     uint32_t index = ~0u;
-    const auto status = runner.Run([&](TaskScheduler &scheduler) {
+    CHECK(test::Runner(test::Options(1)).Run([&](TaskScheduler &scheduler) {
         const auto wait = [&](TaskScheduler *inner) { inner->WaitForCounter(&awaited, 1); };
-        const Task task = MakeTask(wait);
-        scheduler.AddTasks(1, &task, &counted, test::Named("waits for one"));
-        const uintptr_t address = *Schedulers().begin();
-        uintptr_t fiber = 0;
-        test::YieldUntil(scheduler, [&] {
-            fiber = FiberNamed(address, "waits for one");
-            return fiber != 0 && Word(fiber, "fiber.handle") != 0;
-        });
+        const uintptr_t fiber = AddWaiting(scheduler, MakeTask(wait), counted, "waits for one");
         waitsFor = Word(fiber, "fiber.waitsFor");
         taskCounter = Word(fiber, "fiber.taskCounter");
         target = Read<uint32_t>(fiber + Field("fiber.waitTarget"));
         index = Read<uint32_t>(fiber + Field("fiber.index"));
         value = Read<uint64_t>(waitsFor) / Field("counter.one");
-        waiters = WaitersOf(address, waitsFor);
-        scheduler.DecrementCounter(&awaited);
-        scheduler.DecrementCounter(&awaited);
+        waiters = WaitersOf(*Schedulers().begin(), waitsFor);
+        scheduler.DecrementCounter(&awaited, 2);
         scheduler.WaitForCounter(&counted);
         scheduler.DecrementCounter(&awaited);
-    });
-    CHECK(status == Status::Ok);
+    }) == Status::Ok);
     CHECK(waitsFor == reinterpret_cast<uintptr_t>(&awaited));
     CHECK(taskCounter == reinterpret_cast<uintptr_t>(&counted));
     CHECK(value == 3);
@@ -192,7 +195,7 @@ TEST_CASE("debug root: tells which locks a task holds, and for which lock it wai
         Counter gate(1), counted;
         uintptr_t awaited = 0, awaitedByHolder = 0;
         std::vector<uintptr_t> held, heldByWaiter;
-        const auto status = runner.Run([&](TaskScheduler &scheduler) {
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
             const auto hold = [&](TaskScheduler *inner) {
                 first.lock();
                 second.lock();
@@ -204,33 +207,20 @@ TEST_CASE("debug root: tells which locks a task holds, and for which lock it wai
                 second.lock();
                 second.unlock();
             };
-            const Task tasks[] = {MakeTask(hold), MakeTask(wait)};
-            const uintptr_t address = *Schedulers().begin();
-            const auto suspended = [&](const char *name) {
-                uintptr_t fiber = 0;
-                test::YieldUntil(scheduler, [&] {
-                    fiber = FiberNamed(address, name);
-                    return fiber != 0 && Word(fiber, "fiber.handle") != 0 &&
-                           Word(fiber, "fiber.waitsFor") != 0;
-                });
-                return fiber;
-            };
-            scheduler.AddTasks(1, &tasks[0], &counted, test::Named("holds two"));
-            const uintptr_t holder = suspended("holds two");
-            scheduler.AddTasks(1, &tasks[1], &counted, test::Named("waits for second"));
-            const uintptr_t waiter = suspended("waits for second");
+            const uintptr_t holder = AddWaiting(scheduler, MakeTask(hold), counted, "holds two");
+            const uintptr_t waiter = AddWaiting(scheduler, MakeTask(wait), counted, "waits");
             held = LocksOf(holder);
             heldByWaiter = LocksOf(waiter);
             awaited = Word(waiter, "fiber.awaitedLock");
             awaitedByHolder = Word(holder, "fiber.awaitedLock");
             scheduler.DecrementCounter(&gate);
             scheduler.WaitForCounter(&counted);
-        });
-        CHECK(status == Status::Ok);
+        }) == Status::Ok);
         const auto firstAt = reinterpret_cast<uintptr_t>(&first);
         const auto secondAt = reinterpret_cast<uintptr_t>(&second);
-        CHECK(held ==
-              (isWatched ? std::vector<uintptr_t>{firstAt, secondAt} : std::vector<uintptr_t>{}));
+        std::vector<uintptr_t> locks;
+        if (isWatched) locks = {firstAt, secondAt};
+        CHECK(held == locks);
         CHECK(heldByWaiter.empty());
         CHECK(awaited == (isWatched ? secondAt : 0));
         CHECK(awaitedByHolder == 0);
@@ -239,25 +229,17 @@ TEST_CASE("debug root: tells which locks a task holds, and for which lock it wai
 
 TEST_CASE("debug root: lists the counters of a wait for one of several",
           "[debug_root][one_worker]") {
-    test::Runner runner(test::Options(1));
     Counter awaited[3], counted;
     Counter *const counters[] = {&awaited[0], &awaited[1], &awaited[2]};
     std::vector<uintptr_t> found;
     uint8_t kind = 0;
     bool hasDeadline = false;
-    const auto status = runner.Run([&](TaskScheduler &scheduler) {
+    CHECK(test::Runner(test::Options(1)).Run([&](TaskScheduler &scheduler) {
         for (Counter &counter : awaited) scheduler.IncrementCounter(&counter);
         const auto wait = [&](TaskScheduler *inner) {
             WaitForAnyUntil(*inner, 3, counters, Now() + std::chrono::seconds(20));
         };
-        const Task task = MakeTask(wait);
-        scheduler.AddTasks(1, &task, &counted, test::Named("waits for three"));
-        const uintptr_t address = *Schedulers().begin();
-        uintptr_t fiber = 0;
-        test::YieldUntil(scheduler, [&] {
-            fiber = FiberNamed(address, "waits for three");
-            return fiber != 0 && Word(fiber, "fiber.handle") != 0;
-        });
+        const uintptr_t fiber = AddWaiting(scheduler, MakeTask(wait), counted, "waits for three");
         const uintptr_t any = Word(fiber, "fiber.waitsFor") - Field("anyWait.first");
         const uintptr_t array = Word(any, "anyWait.counters");
         for (uint64_t i = 0; i < Read<uint64_t>(any + Field("anyWait.count")) && i < 3; ++i)
@@ -266,8 +248,7 @@ TEST_CASE("debug root: lists the counters of a wait for one of several",
         hasDeadline = Read<uint64_t>(fiber + Field("fiber.deadline")) != ~uint64_t{0};
         for (Counter &counter : awaited) scheduler.DecrementCounter(&counter);
         scheduler.WaitForCounter(&counted);
-    });
-    CHECK(status == Status::Ok);
+    }) == Status::Ok);
     CHECK(kind == Field("waitKind.several"));
     CHECK(hasDeadline);
     REQUIRE(found.size() == 3);
@@ -277,12 +258,11 @@ TEST_CASE("debug root: lists the counters of a wait for one of several",
 TEST_CASE("debug root: finds the deferred tasks of a counter, also in a heap",
           "[debug_root][one_worker]") {
     constexpr uint32_t kTasks = 7;
-    test::Runner runner(test::Options(1));
     Counter after(kTasks + 2), counted;
     std::set<uint32_t> values;
     std::set<std::string> names;
     std::set<uintptr_t> lowered;
-    const auto status = runner.Run([&](TaskScheduler &scheduler) {
+    CHECK(test::Runner(test::Options(1)).Run([&](TaskScheduler &scheduler) {
         const Task task{[](TaskScheduler *, void *) {}, nullptr};
         for (uint32_t value = 1; value <= kTasks; ++value)
             AddTaskAfter(scheduler, &after, value, task, &counted, test::Named("deferred"));
@@ -299,8 +279,7 @@ TEST_CASE("debug root: finds the deferred tasks of a counter, also in a heap",
         }
         scheduler.DecrementCounter(&after, kTasks + 1);
         scheduler.WaitForCounter(&counted);
-    });
-    CHECK(status == Status::Ok);
+    }) == Status::Ok);
     CHECK(values == std::set<uint32_t>{1, 2, 3, 4, 5, 6, 7});
     CHECK(names == std::set<std::string>{"deferred"});
     CHECK(lowered == std::set<uintptr_t>{reinterpret_cast<uintptr_t>(&counted)});
@@ -450,22 +429,13 @@ TEST_CASE("debug root: knows where Boost.Context keeps each register", "[debug_r
 
 TEST_CASE("debug root: the stack of a suspended fiber leads to the function that waits",
           "[debug_root][one_worker]") {
-    test::Runner runner(test::Options(1));
     Counter awaited(1), counted;
     bool isOnStack = false;
     uint32_t returns = 0;
-    const auto status = runner.Run([&](TaskScheduler &scheduler) {
+    CHECK(test::Runner(test::Options(1)).Run([&](TaskScheduler &scheduler) {
         const auto wait = [&](TaskScheduler *inner) { WaitsInKnownFunction(*inner, awaited); };
-        const Task task = MakeTask(wait);
-        scheduler.AddTasks(1, &task, &counted, test::Named("known"));
-        const uintptr_t address = *Schedulers().begin();
-        uintptr_t fiber = 0;
-        test::YieldUntil(scheduler, [&] {
-            fiber = FiberNamed(address, "known");
-            return fiber != 0 && Word(fiber, "fiber.handle") != 0;
-        });
-        const uintptr_t handle = Word(fiber, "fiber.handle");
-        const uintptr_t stackPointer = StackPointer(handle);
+        const uintptr_t fiber = AddWaiting(scheduler, MakeTask(wait), counted, "known");
+        const uintptr_t stackPointer = StackPointer(Word(fiber, "fiber.handle"));
         const uintptr_t bottom = Word(fiber, "fiber.stackBottom");
         const uintptr_t end = bottom + Word(fiber, "fiber.stackBytes");
         isOnStack = stackPointer > bottom && stackPointer < end;
@@ -476,8 +446,7 @@ TEST_CASE("debug root: the stack of a suspended fiber leads to the function that
         }
         scheduler.DecrementCounter(&awaited);
         scheduler.WaitForCounter(&counted);
-    });
-    CHECK(status == Status::Ok);
+    }) == Status::Ok);
     CHECK(isOnStack);
     CHECK(returns != 0);
 }

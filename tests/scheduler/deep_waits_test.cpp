@@ -55,7 +55,7 @@ void GiveUp(const Report &report, void *) {
     test::GiveUpCase(std::string(report.what) + ". " + report.hint);
 }
 
-Level RunLevels(SchedulerOptions options, uint32_t depth, TaskFunction descend = Descend) {
+Level RunLevels(SchedulerOptions options, uint32_t depth, TaskFunction descend) {
     options.onReport = GiveUp;
     TaskScheduler scheduler(options);
     Level top{depth};
@@ -66,25 +66,24 @@ Level RunLevels(SchedulerOptions options, uint32_t depth, TaskFunction descend =
     return top;
 }
 
-}  // namespace
-
-TEST_CASE("waits within waits: 5,000 levels with default options", "[exhaustion][helps]") {
+void CheckWithDefaultOptions(TaskFunction descend) {
     for (const uint32_t workers : {1u, 2u, 3u}) {
         INFO(workers);
         SchedulerOptions options;
         options.workers = workers;
-        CHECK(RunLevels(options, kDepth).sum == kDepth);
+        CHECK(RunLevels(options, kDepth, descend).sum == kDepth);
     }
+}
+
+}  // namespace
+
+TEST_CASE("waits within waits: 5,000 levels with default options", "[exhaustion][helps]") {
+    CheckWithDefaultOptions(Descend);
 }
 
 TEST_CASE("waits within waits: 5,000 levels of tasks that other workers may steal before the wait",
           "[exhaustion][rescue]") {
-    for (const uint32_t workers : {1u, 2u, 3u}) {
-        INFO(workers);
-        SchedulerOptions options;
-        options.workers = workers;
-        CHECK(RunLevels(options, kDepth, DescendInTwoCalls).sum == kDepth);
-    }
+    CheckWithDefaultOptions(DescendInTwoCalls);
 }
 
 // A task runs on the stack of its waiter while `stackBytes` are left below. So each stack, of which
@@ -94,10 +93,10 @@ TEST_CASE("waits within waits: the fibers together hold as many levels as their 
     SchedulerOptions options;
     options.workers = 2;
     options.fibers = 2000;
-    const size_t bytes = RunLevels(options, 4).bytes;
+    const size_t bytes = RunLevels(options, 4, Descend).bytes;
     REQUIRE(bytes > 0);
     const uint64_t all = options.fibers * uint64_t{options.stackBytes} / bytes;
     const auto depth = static_cast<uint32_t>(all - all / 4);
     CHECK(depth > options.fibers);  // some levels of each fiber
-    CHECK(RunLevels(options, depth).sum == depth);
+    CHECK(RunLevels(options, depth, Descend).sum == depth);
 }

@@ -1,13 +1,10 @@
-// AddTasksAfter, and AddTaskAfter with several counters.
+// AddTasksAfter, and AddTaskAfter with several counters. The tests of chains and of missing wait
+// records are in deferred_test.cpp.
 #include "support/failing_allocation.h"
-#include "support/scheduler_run.h"
-#include "support/threads.h"
-#include "support/trace_log.h"
+#include "support/quiet_run.h"
 #include "weft/deferred.h"
 
 #include <atomic>
-#include <cstring>
-#include <memory>
 #include <thread>
 #include <vector>
 
@@ -21,8 +18,7 @@ TEST_CASE("AddTasksAfter: a batch runs after several counters, and sees what the
         INFO(test::Describe(point));
         constexpr uint32_t kWriters = 9, kTasks = 70;  // three blocks of tasks
         std::atomic<uint32_t> wrong{0}, ran{0};
-        test::Runner runner(point);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::RunQuietly(point, [&](TaskScheduler &scheduler) {
             for (uint32_t round = 0; round < 10; ++round) {
                 uint32_t written[3 * kWriters] = {};
                 Counter first[3], second;
@@ -47,10 +43,9 @@ TEST_CASE("AddTasksAfter: a batch runs after several counters, and sees what the
                 scheduler.WaitForCounter(&second);
                 if (ran.load() != (round + 1) * kTasks) wrong.fetch_add(1);
             }
-        }) == Status::Ok);
+        });
         CHECK(ran.load() == 10 * kTasks);
         CHECK(wrong.load() == 0);
-        CHECK(runner.log.Text() == "");
     }
 }
 
@@ -62,10 +57,9 @@ TEST_CASE("AddTasksAfter: no task begins before the last counter has dropped to 
                  {0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}) {
             std::atomic<uint32_t> ran{0};
             uint32_t early = 0, pending = 0;
-            test::Runner runner(test::Options(workers));
             test::Batch batch(40, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
             test::Batch empty(1, [](TaskScheduler &, uint32_t) {});
-            CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            test::RunQuietly(test::Options(workers), [&](TaskScheduler &scheduler) {
                 Counter counters[3] = {Counter(1), Counter(3), Counter(1)}, done;
                 const CounterTarget after[] = {{&counters[0]}, {&counters[1], 2}, {&counters[2]}};
                 AddTasksAfter(scheduler, 3, after, 40, batch.Tasks(), &done);
@@ -81,11 +75,10 @@ TEST_CASE("AddTasksAfter: no task begins before the last counter has dropped to 
                 }
                 scheduler.WaitForCounter(&done);
                 for (uint32_t i = 0; i < 2; ++i) scheduler.DecrementCounter(&counters[order[i]]);
-            }) == Status::Ok);
+            });
             CHECK(pending == 40);
             CHECK(early == 0);
             CHECK(ran.load() == 40);
-            CHECK(runner.log.Text() == "");
         }
     }
 }
@@ -95,9 +88,8 @@ TEST_CASE("AddTasksAfter: counters that are reached already, that repeat, or non
     for (uint32_t workers : {1u, 2u}) {
         std::atomic<uint32_t> ran{0};
         uint32_t wrong = 0;
-        test::Runner runner(test::Options(workers));
         test::Batch batch(33, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::RunQuietly(test::Options(workers), [&](TaskScheduler &scheduler) {
             Counter zero, one(1), two(1), done;
             const CounterTarget reached[] = {{&zero}, {&one, 1}};
             AddTasksAfter(scheduler, 2, reached, 33, batch.Tasks(), &done);
@@ -115,43 +107,13 @@ TEST_CASE("AddTasksAfter: counters that are reached already, that repeat, or non
             AddTasksAfter(scheduler, &zero, 0, 3, batch.Tasks(), &done);
             wrong += !AddTasksAfter(scheduler, &zero, 0, 0, nullptr, &done);
             scheduler.WaitForCounter(&done);
-        }) == Status::Ok);
+        });
         CHECK(wrong == 0);
         CHECK(ran.load() == 40);
-        CHECK(runner.log.Text() == "");
-    }
-}
-
-TEST_CASE("AddTasksAfter: a chain of batches holds no fibers", "[deferred]") {
-    for (uint32_t workers : {1u, 2u, 3u}) {
-        constexpr uint32_t kLength = 200, kWidth = 32;
-        test::Runner runner(test::Options(workers, 3));
-        std::vector<Counter> links(kLength + 1);
-        std::atomic<uint32_t> ran{0}, wrong{0};
-        test::Batch steps(kLength * kWidth, [&](TaskScheduler &, uint32_t i) {
-            // all tasks of the batches before have run
-            const uint32_t before = ran.fetch_add(1);
-            if (before / kWidth != i / kWidth) wrong.fetch_add(1);
-        });
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            scheduler.IncrementCounter(&links[0]);
-            for (uint32_t i = 0; i < kLength; ++i) {
-                AddTasksAfter(scheduler, &links[i], 0, kWidth, steps.Tasks() + i * kWidth,
-                              &links[i + 1]);
-            }
-            scheduler.DecrementCounter(&links[0]);
-            scheduler.WaitForCounter(&links[kLength]);
-        }) == Status::Ok);
-        CHECK(ran.load() == kLength * kWidth);
-        CHECK(wrong.load() == 0);
-        CHECK(runner.log.Text() == "");
     }
 }
 
 TEST_CASE("AddTasksAfter: by an external thread, pinned, in the order of the batch", "[deferred]") {
-    test::Runner runner(test::Options(2));
-    TaskScheduler &scheduler = runner.scheduler;
-    REQUIRE(scheduler.Start() == Status::Ok);
     Counter counters[2] = {Counter(1), Counter(1)}, done;
     std::atomic<uint32_t> elsewhere{0};
     std::vector<uint32_t> order, expected;
@@ -159,84 +121,15 @@ TEST_CASE("AddTasksAfter: by an external thread, pinned, in the order of the bat
         if (running.CurrentWorker() != 1) elsewhere.fetch_add(1);
         order.push_back(i);
     });
-    TaskOptions pinned;
-    pinned.worker = 1;
-    const CounterTarget after[] = {{&counters[0]}, {&counters[1]}};
-    CHECK(AddTasksAfter(scheduler, 2, after, 100, batch.Tasks(), &done, pinned));
-    for (Counter &counter : counters) scheduler.DecrementCounter(&counter);
-    scheduler.WaitForCounter(&done);
-    scheduler.Stop();
+    test::HostMayStall(test::Options(2), [&](TaskScheduler &scheduler) {
+        const CounterTarget after[] = {{&counters[0]}, {&counters[1]}};
+        CHECK(AddTasksAfter(scheduler, 2, after, 100, batch.Tasks(), &done, test::PinnedTo(1)));
+        for (Counter &counter : counters) scheduler.DecrementCounter(&counter);
+        scheduler.WaitForCounter(&done);
+    });
     for (uint32_t i = 0; i < 100; ++i) expected.push_back(i);
     CHECK(order == expected);
     CHECK(elsewhere.load() == 0);
-    CHECK(test::Faults(runner.log) == "");
-}
-
-TEST_CASE("AddTasksAfter: without memory for a wait record the submitter waits", "[deferred]") {
-    test::Runner runner(test::Options(2));
-    TaskScheduler &scheduler = runner.scheduler;
-    REQUIRE(scheduler.Start() == Status::Ok);
-    Counter counter(1), other(1), done;
-    std::atomic<uint32_t> ran{0};
-    test::Batch leaf(1, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
-    std::thread late([&] {
-        while (runner.log.CountOf(ReportCode::OutOfMemory) == 0) std::this_thread::yield();
-        scheduler.DecrementCounter(&counter);
-        scheduler.DecrementCounter(&other);
-    });
-    {
-        const test::FailingAllocation failing(0);
-        // there are 64 wait records at first, two for each of these
-        const CounterTarget after[] = {{&counter}, {&other}};
-        for (uint32_t i = 0; i < 40; ++i) AddTaskAfter(scheduler, 2, after, leaf[0], &done);
-    }
-    late.join();
-    scheduler.WaitForCounter(&done);
-    scheduler.Stop();
-    CHECK(ran.load() == 40);
-    CHECK(test::Names(runner.log.First(ReportCode::OutOfMemory).what,
-                      "AddTasksAfter: there is no memory for another wait record"));
-    CHECK(runner.log.Count() == 1 + runner.log.CountOf(ReportCode::Stalled));
-}
-
-TEST_CASE("report OutOfMemory: without memory for a wait record a hook submits no deferred batch",
-          "[deferred][hooks][one_worker]") {
-    test::TraceLog trace;
-    SchedulerOptions options = test::Options(1);
-    trace.AttachTo(options);
-    test::Runner runner(options);
-    Counter done;
-    auto counters = std::make_unique<Counter[]>(3);
-    uint32_t ran = 0, accepted = 0, refused = 0;
-    test::Batch leaf(2, [&](TaskScheduler &, uint32_t) { ++ran; });
-    test::Batch last(1, [](TaskScheduler &, uint32_t) {});
-    trace.also = [&](test::Traced kind, const TraceEvent &event) {
-        if (kind != test::Traced::TaskEnd || event.task == nullptr ||
-            std::strcmp(event.task, "last") != 0)
-            return;
-        const test::FailingAllocation failing(0);
-        for (uint32_t i = 0; i < 30; ++i) {
-            // there are 64 wait records at first, so the second counter of the 22nd gets none
-            const CounterTarget after[] = {{&counters[0]}, {&counters[1]}, {&counters[2]}};
-            const bool isAccepted =
-                AddTasksAfter(runner.scheduler, 3, after, 2, leaf.Tasks(), &done);
-            accepted += isAccepted;
-            refused += !isAccepted;
-        }
-    };
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        for (uint32_t i = 0; i < 3; ++i) scheduler.IncrementCounter(&counters[i]);
-        scheduler.AddTasksAndWait(1, last.Tasks(), test::Named("last"));
-        scheduler.WaitForCounter(&done, 2 * accepted);  // those that were refused run at once
-        for (uint32_t i = 0; i < 3; ++i) scheduler.DecrementCounter(&counters[i]);
-        scheduler.WaitForCounter(&done);
-    }) == Status::Ok);
-    CHECK(accepted < 30);
-    CHECK(accepted + refused == 30);
-    CHECK(ran == 2 * accepted);
-    CHECK(runner.log.CountOf(ReportCode::OutOfMemory) == refused);
-    CHECK(runner.log.Count() == refused);
-    CHECK(test::Names(runner.log.First(ReportCode::OutOfMemory).what, "a hook cannot wait"));
 }
 
 TEST_CASE("report OutOfMemory: there is no memory for another deferred batch", "[deferred]") {

@@ -1,9 +1,7 @@
 // Tests runs whose end waits for something: what EndDelayed says, and what StopFor withdraws.
 #include "scheduler/state/entry_gate.h"
 #include "scheduler/state/scheduler.h"
-#include "support/scheduler_run.h"
-#include "support/spin.h"
-#include "support/threads.h"
+#include "support/quiet_run.h"
 #include "weft/blocking/blocking_calls.h"
 #include "weft/data/result.h"
 #include "weft/deferred.h"
@@ -24,8 +22,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-struct Grace {
-    explicit Grace(uint32_t workers = 2) : scheduler(WithLog(workers)) {}
+struct Grace : test::Runner {
+    explicit Grace(uint32_t workers = 2) : Runner(WithGrace(workers)) {}
 
     bool IsReported() const { return log.CountOf(ReportCode::EndDelayed) != 0; }
     std::string Text() const { return log.First(ReportCode::EndDelayed).what; }
@@ -36,20 +34,21 @@ struct Grace {
         scheduler.AddTask(m_ender[0], nullptr, test::Named("ender"));
     }
 
-    test::ReportLog log;
-    TaskScheduler scheduler;
+    // For tasks.
+    void AwaitReport(TaskScheduler &running) const {
+        PollUntil(
+            running, [&] { return IsReported(); }, 1ms, Now() + 20s);
+    }
 
 private:
-    SchedulerOptions WithLog(uint32_t workers) {
+    static SchedulerOptions WithGrace(uint32_t workers) {
         SchedulerOptions options = test::Options(workers);
         options.stopGraceMilliseconds = 1;
-        log.AttachTo(options);
         return options;
     }
     std::function<void()> m_end;
     test::Batch m_ender{1, [this](TaskScheduler &running, uint32_t) {
-                            PollUntil(
-                                running, [&] { return IsReported(); }, 1ms, Now() + 20s);
+                            AwaitReport(running);
                             m_end();
                         }};
 };
@@ -64,11 +63,6 @@ std::string LateEnd(Grace &run, std::function<void(TaskScheduler &)> begin,
     run.scheduler.Stop();
     CHECK(run.log.CountOf(ReportCode::EndDelayed) == 1);
     return run.Text();
-}
-
-void IsAbout(const std::string &text, const char *what) {
-    INFO(text);
-    CHECK(test::Names(text, what));
 }
 
 }  // namespace
@@ -107,9 +101,9 @@ TEST_CASE("report EndDelayed: names a task that waits for a counter, or in a blo
             scheduler.DecrementCounter(&never);
             isOver.store(true);
         });
-    IsAbout(text, "task 'waits' (waits for at most 35");
-    IsAbout(text, "task 'reads' (in a blocking call)");
-    IsAbout(text, "external work that has not ended: 1");
+    test::CheckNames(text,
+                     {"task 'waits' (waits for at most 35", "task 'reads' (in a blocking call)",
+                      "external work that has not ended: 1"});
 }
 
 TEST_CASE("report EndDelayed: tells the first tasks and the number of the others",
@@ -126,9 +120,8 @@ TEST_CASE("report EndDelayed: tells the first tasks and the number of the others
         [&](TaskScheduler &scheduler) {
             for (const DeferredHandle handle : handles) Withdraw(scheduler, handle);
         });
-    IsAbout(text, "timed task without a name (in 35");
-    IsAbout(text, " and 4");  // 42 tasks, and perhaps the one that sleeps
-    IsAbout(text, " more");
+    // 42 tasks more, and perhaps the one that sleeps
+    test::CheckNames(text, {"timed task without a name (in 35", " and 4", " more"});
 }
 
 TEST_CASE("report EndDelayed: comes in Run, too, and not if the run ends in time",
@@ -136,10 +129,9 @@ TEST_CASE("report EndDelayed: comes in Run, too, and not if the run ends in time
     for (const bool isLate : {true, false}) {
         Grace run;
         std::atomic<uint32_t> ended{0};
-        test::Batch main(1, [&](TaskScheduler &, uint32_t) {
+        CHECK(run.Run([&](TaskScheduler &) {
             if (isLate) run.OnReport([&] { ended.fetch_add(1); });
-        });
-        CHECK(run.scheduler.Run(main[0].function, main[0].arg) == Status::Ok);
+        }) == Status::Ok);
         CHECK(run.log.Count() == (isLate ? 1u : 0u));
         CHECK(ended.load() == (isLate ? 1u : 0u));
     }
@@ -168,12 +160,11 @@ TEST_CASE("StopFor: tasks that wait for a time or a counter do not run, and are 
         CHECK(marks.Wrong(0) == 0);
         CHECK(run.log.Count() == 1);
         const std::string text = run.Text();
-        INFO(text);
-        for (const char *part :
-             {"StopFor has withdrawn ", "timed task 'held' (in 35", "timed task 'purge' (in 35",
-              "deferred task 'follow' (after a counter)", "4 times deferred task 'links'",
-              "2 times deferred task 'both' (after a counter)", "periodic task 'autosave' (in 35"})
-            CHECK(test::Names(text, part));
+        test::CheckNames(
+            text,
+            {"StopFor has withdrawn ", "timed task 'held' (in 35", "timed task 'purge' (in 35",
+             "deferred task 'follow' (after a counter)", "4 times deferred task 'links'",
+             "2 times deferred task 'both' (after a counter)", "periodic task 'autosave' (in 35"});
         CHECK_FALSE(test::Names(text, "it waits for"));
     }
 }
@@ -221,10 +212,7 @@ TEST_CASE("StopFor: a periodic task ends whose run has begun", "[ending][stop]")
     REQUIRE(run.scheduler.Start() == Status::Ok);
     test::Marks marks(1);
     AddTaskAt(run.scheduler, Now() + 1h, marks[0]);
-    test::Batch save(1, [&](TaskScheduler &running, uint32_t) {
-        PollUntil(
-            running, [&] { return run.IsReported(); }, 1ms, Now() + 20s);
-    });
+    test::Batch save(1, [&](TaskScheduler &running, uint32_t) { run.AwaitReport(running); });
     PeriodicTask saves(run.scheduler, 1ns, save[0]);
     saves.Start();
     CHECK(test::SpinUntil([&] { return saves.RunCount() != 0; }));
@@ -277,20 +265,18 @@ TEST_CASE("report NotRunning, WrongThread: StopFor is refused where Stop is", "[
     CHECK_FALSE(StopFor(run.scheduler, 1s));
     CHECK(run.log.CountOf(ReportCode::NotRunning) == 1);
     bool wasStopped = true;
-    test::Batch stops(1,
-                      [&](TaskScheduler &running, uint32_t) { wasStopped = StopFor(running, 1s); });
-    CHECK(run.scheduler.Run(stops[0].function, stops[0].arg) == Status::Ok);
+    CHECK(run.Run([&](TaskScheduler &running) { wasStopped = StopFor(running, 1s); }) ==
+          Status::Ok);
     CHECK_FALSE(wasStopped);
     CHECK(run.log.CountOf(ReportCode::WrongThread) == 1);
 }
 
 TEST_CASE("report Stalled: also while the grace period lasts", "[ending][stop]") {
-    test::ReportLog log;
     SchedulerOptions options = test::Options(2);
     options.stopGraceMilliseconds = 60'000;
     options.stallMilliseconds = 1;
-    log.AttachTo(options);
-    TaskScheduler scheduler(options);
+    test::Runner runner(options);
+    TaskScheduler &scheduler = runner.scheduler;
     REQUIRE(scheduler.Start() == Status::Ok);
     Counter never(1);
     const internal::SchedulerState &state = internal::EntryGate::StateOf(scheduler);
@@ -303,11 +289,11 @@ TEST_CASE("report Stalled: also while the grace period lasts", "[ending][stop]")
     scheduler.AddTask(waits[0]);
     bool isFound = false;
     std::thread lowers([&] {
-        isFound = test::SpinUntil([&] { return log.CountOf(ReportCode::Stalled) != 0; });
+        isFound = test::SpinUntil([&] { return runner.log.CountOf(ReportCode::Stalled) != 0; });
         scheduler.DecrementCounter(&never);
     });
     scheduler.Stop();
     lowers.join();
     CHECK(isFound);
-    CHECK(log.Count() == 1);
+    CHECK(runner.log.Count() == 1);
 }

@@ -3,10 +3,8 @@
 #include "support/failing_allocation.h"
 #include "support/host_memory.h"
 #include "support/pages.h"
-#include "support/scheduler_run.h"
-#include "support/spin.h"
+#include "support/quiet_run.h"
 #include "support/stack_overflow.h"
-#include "support/threads.h"
 
 #include <atomic>
 #include <string>
@@ -33,10 +31,9 @@ TEST_CASE("report BadOption: an incomplete pair of memory hooks", "[hooks]") {
         CHECK(runner.Run([](TaskScheduler &) {}) == Status::BadOption);
         CHECK(runner.scheduler.Start() == Status::BadOption);
         CHECK(runner.log.CountOf(ReportCode::BadOption) == 2);
-        CHECK(
-            test::Names(runner.log.First(ReportCode::BadOption).what, "SchedulerOptions::memory"));
-        CHECK(test::Names(runner.log.First(ReportCode::BadOption).hint,
-                          missing < 2 ? "allocate" : "reserveStacks"));
+        const test::LoggedReport report = runner.log.First(ReportCode::BadOption);
+        CHECK(test::Names(report.what, "SchedulerOptions::memory"));
+        CHECK(test::Names(report.hint, missing < 2 ? "allocate" : "reserveStacks"));
         CHECK(memory.Calls() == 0);
     }
 }
@@ -162,31 +159,25 @@ struct Busy {
 TEST_CASE("posted tasks: any number, each runs once, and their memory is freed", "[exhaustion]") {
     for (bool pinned : {false, true}) {
         const int64_t before = test::OutstandingAllocations();
-        {
-            test::Runner runner(test::Options(1, 10));
-            REQUIRE(runner.scheduler.Start() == Status::Ok);
+        test::HostQuietly(test::Options(1, 10), [&](TaskScheduler &scheduler) {
             for (int round = 0; round < 2; ++round) {
                 // So many blocks that the pool has to grow.
                 test::Marks batches(200 * 45), singles(4200);
-                TaskOptions options;
-                if (pinned) options.worker = 0;
+                const TaskOptions options = pinned ? test::PinnedTo(0) : TaskOptions();
                 Busy busy;
-                CHECK(busy.Begin(runner.scheduler));
+                CHECK(busy.Begin(scheduler));
                 Counter counter;
-                for (uint32_t i = 0; i < 200; ++i) {
-                    runner.scheduler.AddTasks(45, batches.Tasks() + i * 45, &counter, options);
-                }
+                for (uint32_t i = 0; i < 200; ++i)
+                    scheduler.AddTasks(45, batches.Tasks() + i * 45, &counter, options);
                 for (uint32_t i = 0; i < 4200; ++i)
-                    runner.scheduler.AddTask(singles[i], &counter, options);
+                    scheduler.AddTask(singles[i], &counter, options);
                 CHECK(counter.Value() == 200 * 45 + 4200);
                 busy.released.store(true);
-                runner.scheduler.WaitForCounter(&counter);
+                scheduler.WaitForCounter(&counter);
                 CHECK(batches.Wrong() == 0);
                 CHECK(singles.Wrong() == 0);
             }
-            runner.scheduler.Stop();
-            CHECK(runner.log.Text() == "");
-        }
+        });
         CHECK(test::OutstandingAllocations() == before);
     }
 }
@@ -196,8 +187,7 @@ TEST_CASE("report OutOfMemory: posting without memory is fatal", "[exhaustion]")
     const bool single = GENERATE(false, true);
     const test::ChildResult child = test::RunInChild([=] {
         test::Batch batch(30, [](TaskScheduler &, uint32_t) {});
-        TaskOptions options;
-        if (pinned) options.worker = 0;
+        const TaskOptions options = pinned ? test::PinnedTo(0) : TaskOptions();
         TaskScheduler scheduler(test::Options(1));
         if (scheduler.Start() != Status::Ok) _exit(1);
         Busy busy;

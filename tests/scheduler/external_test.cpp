@@ -1,8 +1,6 @@
 #include "weft/task_scheduler.h"
 
-#include "support/scheduler_run.h"
-#include "support/spin.h"
-#include "support/threads.h"
+#include "support/quiet_run.h"
 
 #include <atomic>
 #include <deque>
@@ -31,24 +29,22 @@ TEST_CASE("external: one thread submits any number of tasks and waits", "[extern
     for (const test::GridPoint &point : test::Grid()) {
         for (test::Life life : kLives) {
             INFO(test::Describe(point) << ", " << test::Describe(life));
-            test::Runner runner(point);
             uint32_t wrong = 0;
-            CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
-                      for (uint32_t size : kSizes) {
-                          test::Marks marks(size);
-                          Counter counter;
-                          scheduler.AddTasks(size, marks.Tasks(), &counter);
-                          scheduler.WaitForCounter(&counter);
-                          wrong += marks.Wrong(1);
-                          scheduler.AddTasksAndWait(size, marks.Tasks());
-                          wrong += marks.Wrong(2);
-                          scheduler.AddTask(marks[size - 1], &counter);
-                          scheduler.WaitForCounter(&counter);
-                          wrong += marks.Wrong(2) != 1 || !counter.IsZero();
-                      }
-                  }) == Status::Ok);
+            test::HostMayStall(point, life, [&](TaskScheduler &scheduler) {
+                for (uint32_t size : kSizes) {
+                    test::Marks marks(size);
+                    Counter counter;
+                    scheduler.AddTasks(size, marks.Tasks(), &counter);
+                    scheduler.WaitForCounter(&counter);
+                    wrong += marks.Wrong(1);
+                    scheduler.AddTasksAndWait(size, marks.Tasks());
+                    wrong += marks.Wrong(2);
+                    scheduler.AddTask(marks[size - 1], &counter);
+                    scheduler.WaitForCounter(&counter);
+                    wrong += marks.Wrong(2) != 1 || !counter.IsZero();
+                }
+            });
             CHECK(wrong == 0);
-            CHECK(test::Faults(runner.log) == "");
         }
     }
 }
@@ -57,30 +53,25 @@ TEST_CASE("external: several threads submit and wait at once, with all options",
     for (const test::GridPoint &point : test::Grid()) {
         for (test::Life life : kLives) {
             INFO(test::Describe(point) << ", " << test::Describe(life));
-            test::Runner runner(point);
             std::atomic<uint32_t> wrong{0};
-            CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
-                      test::Threads threads(5, [&](uint32_t self) {
-                          const Priority priorities[] = {Priority::High, Priority::Normal,
-                                                         Priority::Low};
-                          for (uint32_t round = 0; round < 12; ++round) {
-                              TaskOptions options;
-                              options.priority = priorities[(self + round) % 3];
-                              test::Marks marks(1 + (self * 7 + round * 13) % 70);
-                              if (round % 2 == 0) {
-                                  scheduler.AddTasksAndWait(marks.Count(), marks.Tasks(), options);
-                              } else {
-                                  Counter counter;
-                                  for (uint32_t i = 0; i < marks.Count(); ++i)
-                                      scheduler.AddTask(marks[i], &counter, options);
-                                  scheduler.WaitForCounter(&counter);
-                              }
-                              wrong.fetch_add(marks.Wrong());
-                          }
-                      });
-                  }) == Status::Ok);
+            test::HostMayStall(point, life, [&](TaskScheduler &scheduler) {
+                test::Threads threads(5, [&](uint32_t self) {
+                    for (uint32_t round = 0; round < 12; ++round) {
+                        const TaskOptions options{static_cast<Priority>((self + round) % 3)};
+                        test::Marks marks(1 + (self * 7 + round * 13) % 70);
+                        if (round % 2 == 0) {
+                            scheduler.AddTasksAndWait(marks.Count(), marks.Tasks(), options);
+                        } else {
+                            Counter counter;
+                            for (uint32_t i = 0; i < marks.Count(); ++i)
+                                scheduler.AddTask(marks[i], &counter, options);
+                            scheduler.WaitForCounter(&counter);
+                        }
+                        wrong.fetch_add(marks.Wrong());
+                    }
+                });
+            });
             CHECK(wrong.load() == 0);
-            CHECK(test::Faults(runner.log) == "");
         }
     }
 }
@@ -88,7 +79,6 @@ TEST_CASE("external: several threads submit and wait at once, with all options",
 TEST_CASE("external: threads share a counter of tasks that wait, yield and submit", "[external]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
-        test::Runner runner(point);
         std::atomic<uint32_t> inner{0}, seen{0};
         test::Batch leaves(3, [&](TaskScheduler &, uint32_t) { inner.fetch_add(1); });
         test::Batch batch(40, [&](TaskScheduler &scheduler, uint32_t i) {
@@ -96,70 +86,63 @@ TEST_CASE("external: threads share a counter of tasks that wait, yield and submi
             scheduler.AddTasksAndWait(3, leaves.Tasks());
         });
         Counter shared;
-        REQUIRE(runner.scheduler.Start() == Status::Ok);
-        test::Threads threads(4, [&](uint32_t) {
-            runner.scheduler.AddTasks(40, batch.Tasks(), &shared);
-            runner.scheduler.WaitForCounter(&shared);
-            seen.fetch_add(inner.load() >= 120);
+        test::HostQuietly(point, [&](TaskScheduler &scheduler) {
+            test::Threads threads(4, [&](uint32_t) {
+                scheduler.AddTasks(40, batch.Tasks(), &shared);
+                scheduler.WaitForCounter(&shared);
+                seen.fetch_add(inner.load() >= 120);
+            });
         });
-        threads.Join();
-        runner.scheduler.Stop();
         CHECK(inner.load() == 4 * 40 * 3);
         CHECK(seen.load() == 4);
         CHECK(shared.IsZero());
-        CHECK(runner.log.Text() == "");
     }
 }
 
 TEST_CASE("external: waits for other values than 0, by threads and tasks", "[external]") {
     for (uint32_t workers : {1u, 2u, 8u}) {
         for (int round = 0; round < 30; ++round) {
-            test::Runner runner(test::Options(workers));
             Counter counter(10);
             std::atomic<uint32_t> back{0}, early{0};
             test::Batch waiters(4, [&](TaskScheduler &scheduler, uint32_t i) {
                 scheduler.WaitForCounter(&counter, i * 2);
                 back.fetch_add(1);
             });
-            REQUIRE(runner.scheduler.Start() == Status::Ok);
-            test::Threads threads(5, [&](uint32_t i) {
-                runner.scheduler.WaitForCounter(&counter, i * 2);
-                if (counter.Value() > i * 2) early.fetch_add(1);  // the counter never rises here
-                back.fetch_add(1);
+            test::HostMayStall(test::Options(workers), [&](TaskScheduler &scheduler) {
+                test::Threads threads(5, [&](uint32_t i) {
+                    scheduler.WaitForCounter(&counter, i * 2);
+                    early.fetch_add(counter.Value() > i * 2);  // the counter never rises here
+                    back.fetch_add(1);
+                });
+                scheduler.AddTasks(4, waiters.Tasks());
+                if (round % 2 == 0) test::Linger(50);
+                for (int i = 0; i < 10; ++i) scheduler.DecrementCounter(&counter);
             });
-            runner.scheduler.AddTasks(4, waiters.Tasks());
-            if (round % 2 == 0) test::Linger(50);
-            for (int i = 0; i < 10; ++i) runner.scheduler.DecrementCounter(&counter);
-            threads.Join();
-            runner.scheduler.Stop();
             REQUIRE(back.load() == 9);
             REQUIRE(early.load() == 0);
-            REQUIRE(test::Faults(runner.log) == "");
         }
     }
 }
 
 TEST_CASE("external: many threads wait for one counter", "[external]") {
-    test::Runner runner(test::Options(2));
-    REQUIRE(runner.scheduler.Start() == Status::Ok);
-    for (int round = 0; round < 5; ++round) {
-        uint32_t written = 0;  // plain: the wait must order it
-        Counter counter;
-        std::atomic<uint32_t> right{0}, ready{0};
-        test::Batch writer(1, [&](TaskScheduler &, uint32_t) {
-            if (test::SpinUntil([&] { return ready.load() == 60; })) written = 7;
-        });
-        runner.scheduler.AddTask(writer[0], &counter);
-        test::Threads threads(60, [&](uint32_t) {
-            ready.fetch_add(1);
-            runner.scheduler.WaitForCounter(&counter);
-            right.fetch_add(written == 7);
-        });
-        threads.Join();
-        REQUIRE(right.load() == 60);
-    }
-    runner.scheduler.Stop();
-    CHECK(runner.log.Text() == "");
+    test::HostQuietly(test::Options(2), [](TaskScheduler &scheduler) {
+        for (int round = 0; round < 5; ++round) {
+            uint32_t written = 0;  // plain: the wait must order it
+            Counter counter;
+            std::atomic<uint32_t> right{0}, ready{0};
+            test::Batch writer(1, [&](TaskScheduler &, uint32_t) {
+                if (test::SpinUntil([&] { return ready.load() == 60; })) written = 7;
+            });
+            scheduler.AddTask(writer[0], &counter);
+            test::Threads threads(60, [&](uint32_t) {
+                ready.fetch_add(1);
+                scheduler.WaitForCounter(&counter);
+                right.fetch_add(written == 7);
+            });
+            threads.Join();
+            REQUIRE(right.load() == 60);
+        }
+    });
 }
 
 TEST_CASE("external: submissions during the end of Run are drained or refused as a whole",
@@ -244,9 +227,7 @@ TEST_CASE("external: a task of one scheduler submits to another and blocks", "[e
         wrong.fetch_add(TaskScheduler::Current() != &scheduler ||
                         inner.scheduler.CurrentWorker() != kAnyWorker);
     });
-    CHECK(outer.Run([&](TaskScheduler &scheduler) {
-        scheduler.AddTasksAndWait(10, outerTasks.Tasks());
-    }) == Status::Ok);
+    CHECK(outer.Run(test::RunsAll(outerTasks)) == Status::Ok);
     inner.scheduler.Stop();
     CHECK(ran.load() == 500);
     CHECK(wrong.load() == 0);

@@ -2,10 +2,8 @@
 // long work may wait.
 #include "core/counter_word.h"
 #include "support/child_process.h"
-#include "support/scheduler_run.h"
-#include "support/spin.h"
+#include "support/quiet_run.h"
 #include "support/submitters.h"
-#include "support/threads.h"
 #include "sync/mix.h"
 #include "weft/external_work.h"
 #include "weft/sync/ticket_queue.h"
@@ -24,20 +22,15 @@
 
 using namespace weft;
 
-namespace {
-
 // Uses `bytes` of the calling stack.
-void UseStack(size_t bytes) {
+static void UseStack(size_t bytes) {
     volatile char *memory = static_cast<volatile char *>(__builtin_alloca(bytes));
     for (size_t i = 0; i < bytes; i += 512) memory[i] = 1;
 }
 
-}  // namespace
-
 TEST_CASE("fair: a task that runs inline has a whole stack", "[fair]") {
     for (const bool fused : {false, true}) {
-        SchedulerOptions options = test::Options(1);
-        const size_t stack = options.stackBytes;
+        const size_t stack = test::Options(1).stackBytes;
         struct Sizes {
             size_t child, parent;
             bool fused;
@@ -58,15 +51,13 @@ TEST_CASE("fair: a task that runs inline has a whole stack", "[fair]") {
                 scheduler->WaitForCounter(&counter);
             }
         };
-        test::Runner runner(options);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::RunQuietly(test::Options(1), [&](TaskScheduler &scheduler) {
             const Task parent{Tasks::Parent, &sizes};
             scheduler.AddTasksAndWait(1, &parent);
             Counter counter;
             scheduler.AddTask(parent, &counter);
             test::YieldUntil(scheduler, [&] { return counter.IsZero(); });
-        }) == Status::Ok);
-        CHECK(runner.log.Text() == "");
+        });
     }
 }
 
@@ -84,8 +75,7 @@ TEST_CASE("fair: PrepareToBlock gives up the claim and the pending decrements", 
         scheduler.WaitForCounter(&counter, 1);
         released.store(true);
     });
-    test::Runner runner(test::Options(2));
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+    CHECK(test::Runner(test::Options(2)).Run([&](TaskScheduler &scheduler) {
         Counter all;
         scheduler.AddTasks(kTasks, batch.Tasks(), &counter);
         scheduler.AddTask(waiter[0], &all, test::kHigh);
@@ -105,33 +95,23 @@ TEST_CASE("fair: many High tasks that wait for Normal ones end, with any number 
                 test::Batch children(100, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
                 test::Batch parents(200, [&](TaskScheduler &scheduler, uint32_t) {
                     if (fused) return scheduler.AddTasksAndWait(100, children.Tasks());
-                    Counter counter;
-                    scheduler.AddTasks(100, children.Tasks(), &counter);
-                    scheduler.WaitForCounter(&counter);
+                    test::AddAndWait(scheduler, children);
                 });
-                SchedulerOptions options = test::Options(workers);
-                options.fibers = fibers;
-                test::Runner runner(options);
-                CHECK(runner.Run([&](TaskScheduler &scheduler) {
-                    scheduler.AddTasksAndWait(200, parents.Tasks(), test::kHigh);
-                }) == Status::Ok);
+                test::RunQuietly(test::Options(workers, fibers),
+                                 test::RunsAll(parents, test::kHigh));
                 CHECK(ran.load() == 200 * 100);
-                CHECK(runner.log.Text() == "");
             }
         }
     }
 }
 
-namespace {
-
-void CheckTickets(uint32_t workers, test::Submitter submitter) {
+TEST_CASE("fair: a thousand tickets of one batch get their turn", "[fair][tickets]") {
+    const test::Submitter submitter =
+        GENERATE(test::Submitter::Main, test::Submitter::HeldUp, test::Submitter::Outside);
+    INFO("submitter " << static_cast<int>(submitter));
     constexpr uint32_t kTickets = 1000;
-    test::ReportLog log;
-    SchedulerOptions options = test::Options(workers);
-    options.fibers = 128;
-    log.AttachTo(options);
-    TaskScheduler scheduler(options);
-    TicketQueue order(scheduler);
+    test::Runner runner(test::Options(1, 128));
+    TicketQueue order(runner.scheduler);
     std::vector<uint32_t> done;
     std::deque<Ticket> tickets;
     for (uint32_t i = 0; i < kTickets; ++i) tickets.push_back(order.Take());
@@ -140,31 +120,18 @@ void CheckTickets(uint32_t workers, test::Submitter submitter) {
         done.push_back(i);
         tickets[i].Done();
     });
-    test::RunBatch(scheduler, submitter, kTickets, batch.Tasks());
+    test::RunBatch(runner.scheduler, submitter, kTickets, batch.Tasks());
     bool inOrder = done.size() == kTickets;
     for (uint32_t i = 0; inOrder && i < kTickets; ++i) inOrder = done[i] == i;
     CHECK(inOrder);
-    CHECK(log.Text() == "");
-}
-
-}  // namespace
-
-TEST_CASE("fair: a thousand tickets of one batch get their turn", "[fair][tickets]") {
-    const uint32_t workers = GENERATE(1u);
-    const test::Submitter submitter =
-        GENERATE(test::Submitter::Main, test::Submitter::HeldUp, test::Submitter::Outside);
-    INFO(workers << " workers, submitter " << static_cast<int>(submitter));
-    CheckTickets(workers, submitter);
+    CHECK(runner.log.Text() == "");
 }
 
 TEST_CASE("fair: a timed wait runs the task that it waits for with two fibers", "[fair]") {
     std::atomic<uint32_t> ran{0};
     test::Batch child(1, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
-    SchedulerOptions options = test::Options(2);
-    options.fibers = 2;
-    test::Runner runner(options);
     bool inTime = false;
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+    CHECK(test::Runner(test::Options(2, 2)).Run([&](TaskScheduler &scheduler) {
         Counter counter;
         scheduler.AddTask(child[0], &counter);
         inTime = WaitForCounterFor(scheduler, &counter, std::chrono::hours(1));
@@ -175,37 +142,25 @@ TEST_CASE("fair: a timed wait runs the task that it waits for with two fibers", 
 
 TEST_CASE("fair: by default there is a fiber for each worker", "[fair]") {
     constexpr uint32_t kWorkers = 150;
-    std::atomic<uint32_t> come{0};
-    std::atomic<uint32_t> met{0};
-    test::Batch batch(kWorkers, [&](TaskScheduler &, uint32_t) {
-        come.fetch_add(1);
-        if (test::SpinUntil([&] { return come.load() == kWorkers; })) met.fetch_add(1);
-    });
-    SchedulerOptions options = test::Options(kWorkers);
-    options.fibers = 0;
-    test::Runner runner(options);
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        scheduler.AddTasksAndWait(kWorkers, batch.Tasks());
+    uint32_t alone = kWorkers;
+    CHECK(test::Runner(test::Options(kWorkers, 0)).Run([&](TaskScheduler &scheduler) {
+        alone = test::Meet(scheduler, kWorkers);
     }) == Status::Ok);
-    CHECK(met.load() == kWorkers);
+    CHECK(alone == 0);
 }
 
-namespace {
-
-SchedulerOptions WithShortGrace(test::ReportLog &log) {
+static SchedulerOptions WithShortGrace() {
     SchedulerOptions options = test::Options(2);
     options.stopGraceMilliseconds = 1;
-    log.AttachTo(options);
     return options;
 }
-
-}  // namespace
 
 TEST_CASE("fair: after the grace time external threads are refused, but tasks are served",
           "[fair][stop]") {
     constexpr uint32_t kLinks = 1000;
-    test::ReportLog log;
-    TaskScheduler scheduler(WithShortGrace(log));
+    test::Runner runner(WithShortGrace());
+    test::ReportLog &log = runner.log;
+    TaskScheduler &scheduler = runner.scheduler;
     REQUIRE(scheduler.Start() == Status::Ok);
     std::atomic<bool> over{false};
     std::atomic<uint32_t> links{0};
@@ -230,8 +185,9 @@ TEST_CASE("fair: after the grace time external threads are refused, but tasks ar
 }
 
 TEST_CASE("fair: the end of a run names the external thread that delays it", "[fair][stop]") {
-    test::ReportLog log;
-    TaskScheduler scheduler(WithShortGrace(log));
+    test::Runner runner(WithShortGrace());
+    test::ReportLog &log = runner.log;
+    TaskScheduler &scheduler = runner.scheduler;
     REQUIRE(scheduler.Start() == Status::Ok);
     Counter counter(1);
     std::thread waiter([&] { scheduler.WaitForCounter(&counter); });
@@ -250,8 +206,9 @@ TEST_CASE("fair: the end of a run names the external thread that delays it", "[f
 
 TEST_CASE("fair: the end of a run names an attached thread that is busy outside of weft",
           "[fair][stop]") {
-    test::ReportLog log;
-    TaskScheduler scheduler(WithShortGrace(log));
+    test::Runner runner(WithShortGrace());
+    test::ReportLog &log = runner.log;
+    TaskScheduler &scheduler = runner.scheduler;
     REQUIRE(scheduler.Start() == Status::Ok);
     std::atomic<bool> isAttached{false}, wasReported{false};
     std::thread busy([&] {
@@ -308,8 +265,7 @@ TEST_CASE("fair: after a long task, new work begins in the order of its prioriti
     int inOrder = 0;
     for (int tries = 0; inOrder == 0 && tries < 5; ++tries) {  // the thread may lose its CPU
         std::vector<int> order;
-        test::Runner runner(test::Options(1));
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        CHECK(test::Runner(test::Options(1)).Run([&](TaskScheduler &scheduler) {
             Counter all;
             test::Batch batch(
                 3, [&](TaskScheduler &, uint32_t i) { order.push_back(static_cast<int>(i)); });
@@ -331,12 +287,8 @@ TEST_CASE("fair: pinned tasks run in the order of their priorities", "[fair]") {
     Counter all;
     test::Batch batch(3,
                       [&](TaskScheduler &, uint32_t i) { order.push_back(static_cast<int>(i)); });
-    TaskOptions options;
-    options.worker = 0;
-    for (const Priority priority : {Priority::Low, Priority::Normal, Priority::High}) {
-        options.priority = priority;
-        scheduler.AddTask(batch[static_cast<uint32_t>(priority)], &all, options);
-    }
+    for (const Priority priority : {Priority::Low, Priority::Normal, Priority::High})
+        scheduler.AddTask(batch[static_cast<uint32_t>(priority)], &all, {priority, 0});
     scheduler.WaitForCounter(&all);
     CHECK(order == std::vector<int>{0, 1, 2});  // High is 0
 }
@@ -344,8 +296,7 @@ TEST_CASE("fair: pinned tasks run in the order of their priorities", "[fair]") {
 TEST_CASE("fair: no Low task runs between High ones", "[fair]") {
     constexpr uint32_t kHigh = 100, kLow = 19;
     std::vector<Priority> order;
-    test::Runner runner(test::Options(1));
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+    CHECK(test::Runner(test::Options(1)).Run([&](TaskScheduler &scheduler) {
         Counter all;
         test::Batch low(kLow, [&](TaskScheduler &, uint32_t) { order.push_back(Priority::Low); });
         test::Batch high(kHigh,
@@ -362,11 +313,9 @@ TEST_CASE("fair: no Low task runs between High ones", "[fair]") {
 // RunPinnedTasks.
 static bool HighGoesFirst(ResumeOn resume, bool pumps) {
     std::vector<int> order;
-    test::Runner runner(test::Options(1));
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+    CHECK(test::Runner(test::Options(1)).Run([&](TaskScheduler &scheduler) {
         Counter gate(1), all;
-        TaskOptions options;
-        if (pumps) options.worker = scheduler.CurrentWorker();
+        const uint32_t worker = pumps ? scheduler.CurrentWorker() : kAnyWorker;
         bool waits = false;
         test::Batch high(1, [&](TaskScheduler &running, uint32_t) {
             waits = true;
@@ -376,17 +325,13 @@ static bool HighGoesFirst(ResumeOn resume, bool pumps) {
         test::Batch low(20,
                         [&](TaskScheduler &, uint32_t i) { order.push_back(static_cast<int>(i)); });
         test::Batch yields(1, [&](TaskScheduler &running, uint32_t) {
-            TaskOptions lowOptions = options;
-            lowOptions.priority = Priority::Low;
-            running.AddTasks(20, low.Tasks(), &all, lowOptions);
+            running.AddTasks(20, low.Tasks(), &all, {Priority::Low, worker});
             running.DecrementCounter(&gate);
             running.Yield();
         });
-        options.priority = Priority::High;
-        scheduler.AddTask(high[0], &all, options);
+        scheduler.AddTask(high[0], &all, {Priority::High, worker});
         test::YieldUntil(scheduler, [&] { return waits; });
-        options.priority = Priority::Normal;
-        scheduler.AddTask(yields[0], &all, options);
+        scheduler.AddTask(yields[0], &all, {Priority::Normal, worker});
         for (; !all.IsZero(); scheduler.Yield()) {
             if (pumps) scheduler.RunPinnedTasks();
         }
@@ -412,8 +357,7 @@ TEST_CASE("fair: a thief takes the last tasks of a batch", "[fair][order]") {
         first.compare_exchange_strong(none, i);
     });
     bool isStolen = false;
-    test::Runner runner(test::Options(2));
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+    CHECK(test::Runner(test::Options(2)).Run([&](TaskScheduler &scheduler) {
         Counter all;
         scheduler.AddTasks(kTasks, batch.Tasks(), &all);
         // The other worker steals a task.

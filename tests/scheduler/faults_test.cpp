@@ -45,7 +45,7 @@ int s_leaps = 0;
 void RunGreedy(const SchedulerOptions &options, bool leaps) {
     test::Batch parent(1, [=](TaskScheduler &scheduler, uint32_t) {
         const Task greedy{Overflows, leaps ? &s_leaps : nullptr};
-        scheduler.AddTask(greedy, nullptr, {Priority::Normal, kAnyWorker, "greedy"});
+        scheduler.AddTask(greedy, nullptr, test::Named("greedy"));
     });
     TaskScheduler scheduler(options);
     scheduler.Run(parent[0].function, parent[0].arg);
@@ -79,8 +79,7 @@ TEST_CASE("report StackOverflow: names the task, its fiber and the option, and t
             CHECK(test::Names(child.output, " KiB), "));
             CHECK(test::Names(child.output, "task 'greedy'"));
             CHECK(test::Names(child.output, "SchedulerOptions::stackBytes"));
-            // It is reported once.
-            CHECK(child.output.find("fatal") == child.output.rfind("fatal"));
+            CHECK(child.output.find("fatal") == child.output.rfind("fatal"));  // once
         }
     }
 }
@@ -138,9 +137,8 @@ TEST_CASE("report StackOverflow: the lines of two workers do not mix", "[faults]
                 test::OverflowStack();
             });
             auto main = [&](TaskScheduler *scheduler) {
-                for (uint32_t worker : {0u, 1u}) {
-                    scheduler->AddTask(both[worker], nullptr, {Priority::Normal, worker, "greedy"});
-                }
+                for (uint32_t worker : {0u, 1u})
+                    scheduler->AddTask(both[worker], nullptr, test::PinnedTo(worker, "greedy"));
             };
             const Task task = MakeTask(main);
             TaskScheduler(WithFaults(2)).Run(task.function, task.arg);
@@ -185,8 +183,7 @@ TEST_CASE(
             _exit(7);
         });
         // Threads of weft have signal stacks even without this option.
-        SchedulerOptions options = test::Options(1, 20);
-        TaskScheduler scheduler(options);
+        TaskScheduler scheduler(test::Options(1, 20));
         scheduler.Start();
         scheduler.AddTask({Overflows, nullptr}, nullptr, test::Named("greedy"));
         scheduler.Stop();
@@ -221,8 +218,7 @@ TEST_CASE("stack overflow: detected in tasks of attached threads and in later ru
     for (bool attached : {false, true}) {
         const test::ChildResult child = test::RunInChild([=] {
             signal(SIGSEGV, SIG_DFL);
-            SchedulerOptions options = WithFaults(attached ? 0 : 1);
-            TaskScheduler scheduler(options);
+            TaskScheduler scheduler(WithFaults(attached ? 0 : 1));
             for (int round = 0; round < 2; ++round) {
                 scheduler.Start();
                 if (attached) scheduler.AttachThread();
@@ -300,9 +296,7 @@ uint32_t WaitInEveryWay(TaskScheduler &scheduler, Counter &open) {
 
 TEST_CASE("report InHook: a trace hook that waits; it has no effect", "[faults][hooks]") {
     test::TraceLog trace;
-    SchedulerOptions options = test::Options(2, 10, IdlePolicy::Sleep);
-    trace.AttachTo(options);
-    test::Runner runner(options);
+    test::Runner runner(trace.In(test::Options(2, 10, IdlePolicy::Sleep)));
     Counter open(1);
     std::atomic<uint32_t> wrong{0}, asked{0}, askedIn{0};  // askedIn: a bit for each kind
     std::atomic<bool> done[test::kTracedKinds]{};
@@ -389,9 +383,7 @@ TEST_CASE("trace hooks: submissions at the end of the run are drained, or refuse
             const test::ChildResult child = test::RunInChild([=] {
                 test::EndAfter(20);
                 test::TraceLog trace;
-                SchedulerOptions options = test::Options(workers, 10, IdlePolicy::Sleep);
-                trace.AttachTo(options);
-                test::Runner runner(options);
+                test::Runner runner(trace.In(test::Options(workers, 10, IdlePolicy::Sleep)));
                 std::atomic<uint32_t> ran{0}, submitted{0};
                 test::Batch extra(1, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
                 trace.also = [&](test::Traced happened, const TraceEvent &) {

@@ -53,9 +53,7 @@ TEST_CASE("priorities: High tasks run first, Low tasks last", "[find_work][one_w
 TEST_CASE("priorities: Normal tasks run while High ones keep coming", "[find_work]") {
     Endless high{test::kHigh};
     test::Batch normal(1, [&](TaskScheduler &, uint32_t) { high.stop.store(true); });
-    SchedulerOptions options = test::Options(1);
-    test::Runner runner(options);
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+    CHECK(test::Runner(test::Options(1)).Run([&](TaskScheduler &scheduler) {
         scheduler.AddTask({Endless::Run, &high}, nullptr, test::kHigh);
         scheduler.AddTask(normal[0]);
     }) == Status::Ok);
@@ -67,8 +65,6 @@ TEST_CASE("find work: new tasks run while fibers become ready again and again", 
     const Priority priority = GENERATE(Priority::High, Priority::Normal, Priority::Low);
     INFO((resume == ResumeOn::AnyWorker ? "AnyWorker" : "SameWorker")
          << ", priority " << static_cast<int>(priority));
-    SchedulerOptions fair = test::Options(1);
-    test::Runner runner(fair);
     std::atomic<bool> stop{false};
     std::atomic<uint32_t> rounds{0};
     constexpr uint32_t kLimit = 20'000'000;
@@ -83,13 +79,11 @@ TEST_CASE("find work: new tasks run while fibers become ready again and again", 
         if (!turns[1 - i].IsZero()) scheduler.DecrementCounter(&turns[1 - i]);
     });
     test::Batch newTask(1, [&](TaskScheduler &, uint32_t) { stop.store(true); });
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+    CHECK(test::Runner(test::Options(1)).Run([&](TaskScheduler &scheduler) {
         Counter counter;
         scheduler.AddTasks(2, players.Tasks(), &counter);
         test::YieldUntil(scheduler, [&] { return rounds.load() > 2; });
-        TaskOptions options;
-        options.priority = priority;
-        scheduler.AddTask(newTask[0], &counter, options);
+        scheduler.AddTask(newTask[0], &counter, {priority});
         // A wait for another value than 0 runs no task inline.
         scheduler.WaitForCounter(&counter, 2);
         scheduler.WaitForCounter(&counter);

@@ -3,11 +3,9 @@
 #include "weft/task_scheduler.h"
 
 #include "support/group_layouts.h"
-#include "support/spin.h"
-#include "support/threads.h"
+#include "support/quiet_run.h"
 
 #include <atomic>
-#include <functional>
 
 #include <catch2/catch.hpp>
 
@@ -20,7 +18,6 @@ using test::InGroup;
 TEST_CASE("groups: a task run inline by a Low one submits into the group that it names itself",
           "[groups]") {
     const test::GroupLayout layout({Group(1), Group(1, true, true)});
-    test::Runner runner(layout.Options());
     std::atomic<uint32_t> wrong{0}, ran{0};
     test::Batch leaf(1, [&](TaskScheduler &scheduler, uint32_t) {
         wrong.fetch_add(scheduler.CurrentWorker() != 1);
@@ -31,18 +28,14 @@ TEST_CASE("groups: a task run inline by a Low one submits into the group that it
     test::Batch outer(1, [&](TaskScheduler &scheduler, uint32_t) {
         scheduler.AddTasksAndWait(1, inner.Tasks(), InGroup(1, Priority::Low));
     });
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        scheduler.AddTasksAndWait(1, outer.Tasks(), test::kLow);
-    }) == Status::Ok);
+    test::RunQuietly(layout.Options(), test::RunsAll(outer, test::kLow));
     CHECK(ran.load() == 1);
     CHECK(wrong.load() == 0);
-    CHECK(runner.log.Text() == "");
 }
 
 TEST_CASE("groups: SetRunsLow does not move a task that names a group and runs inline",
           "[groups]") {
     const test::GroupLayout layout({Group(1, false, true), Group(1)});
-    test::Runner runner(layout.Options());
     Counter gate(1);
     std::atomic<uint32_t> wrong{0};
     std::atomic<bool> waits{false};
@@ -56,24 +49,22 @@ TEST_CASE("groups: SetRunsLow does not move a task that names a group and runs i
         scheduler.AddTasksAndWait(1, inner.Tasks(), InGroup(0, Priority::Low));
     });
     bool met = false;
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+    test::RunMayStall(layout.Options(), [&](TaskScheduler &scheduler) {
         Counter counter;
         scheduler.AddTask(outer[0], &counter, test::kLow);
         met = test::YieldUntil(scheduler, [&] { return waits.load(); });
         test::SetRunsLow(scheduler, layout, 2);
         scheduler.DecrementCounter(&gate);
         scheduler.WaitForCounter(&counter);
-    }) == Status::Ok);
+    });
     CHECK(met);
     CHECK(wrong.load() == 0);
-    CHECK(test::Faults(runner.log) == "");
 }
 
 // The pinned task names no group. So its tasks name none either, and only group 0 may run them.
 TEST_CASE("groups: a task pinned to a worker of a namedOnly group runs none of its own tasks there",
           "[groups]") {
     const test::GroupLayout layout({Group(1), Group(1, true)});
-    test::Runner runner(layout.Options());
     std::atomic<uint32_t> wrong{0};
     test::Batch leaf(1, [&](TaskScheduler &scheduler, uint32_t) {
         wrong.fetch_add(scheduler.CurrentWorker() != 0);
@@ -83,69 +74,55 @@ TEST_CASE("groups: a task pinned to a worker of a namedOnly group runs none of i
         scheduler.AddTask(leaf[0], &counter);
         scheduler.WaitForCounter(&counter, Meanwhile::AnyTask);
     });
-    TaskOptions there;
-    there.worker = 1;
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+    test::RunQuietly(layout.Options(), [&](TaskScheduler &scheduler) {
         for (int round = 0; round < 100; ++round)
-            scheduler.AddTasksAndWait(1, pinned.Tasks(), there);
-    }) == Status::Ok);
+            scheduler.AddTasksAndWait(1, pinned.Tasks(), test::PinnedTo(1));
+    });
     CHECK(wrong.load() == 0);
-    CHECK(runner.log.Text() == "");
 }
 
 TEST_CASE("report BadOption: the main task names a worker and a group", "[groups]") {
     const test::GroupLayout layout({Group(1), Group(1)});
     test::Runner runner(layout.Options());
     bool ran = false;
-    auto main = [&](TaskScheduler *) { ran = true; };
-    const Task task = MakeTask(main);
     TaskOptions both = InGroup(0);
     both.worker = 0;
-    CHECK(runner.scheduler.Run(task.function, task.arg, both) == Status::BadOption);
+    CHECK(runner.Run([&](TaskScheduler &) { ran = true; }, both) == Status::BadOption);
     CHECK(!ran);
     CHECK(runner.log.CountOf(ReportCode::BadOption) == 1);
 }
 
-namespace {
-
 // Runs `body` in a task that is pinned to worker 1, whose group is namedOnly. The task names no
 // group.
-void InNamedOnly(TaskScheduler &scheduler, const std::function<void(TaskScheduler &)> &body) {
+static void InNamedOnly(TaskScheduler &scheduler, const test::RunBody &body) {
     test::Batch batch(1, [&](TaskScheduler &running, uint32_t) { body(running); });
-    TaskOptions there;
-    there.worker = 1;
-    scheduler.AddTasksAndWait(1, batch.Tasks(), there);
+    scheduler.AddTasksAndWait(1, batch.Tasks(), test::PinnedTo(1));
 }
-
-}  // namespace
 
 TEST_CASE("groups: tasks that a pinned task submits in a namedOnly group run in other groups",
           "[groups]") {
     const test::GroupLayout layout({Group(1), Group(1, true)});
-    test::Runner runner(layout.Options());
     std::atomic<uint32_t> wrong{0}, ran{0};
     test::Batch leaves(10, [&](TaskScheduler &scheduler, uint32_t) {
         wrong.fetch_add(scheduler.CurrentWorker() != 0);
         ran.fetch_add(1);
     });
-    CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
-              for (int round = 0; round < 100; ++round) {
-                  Counter counter;
-                  InNamedOnly(scheduler, [&](TaskScheduler &running) {
-                      for (uint32_t i = 0; i < 10; ++i) running.AddTask(leaves[i], &counter);
-                  });
-                  scheduler.WaitForCounter(&counter);
-              }
-          }) == Status::Ok);
+    test::HostQuietly(layout.Options(), [&](TaskScheduler &scheduler) {
+        for (int round = 0; round < 100; ++round) {
+            Counter counter;
+            InNamedOnly(scheduler, [&](TaskScheduler &running) {
+                for (uint32_t i = 0; i < 10; ++i) running.AddTask(leaves[i], &counter);
+            });
+            scheduler.WaitForCounter(&counter);
+        }
+    });
     CHECK(wrong.load() == 0);
     CHECK(ran.load() == 1000);
-    CHECK(runner.log.Text() == "");
 }
 
 TEST_CASE("groups: fibers that a pinned task wakes in a namedOnly group continue in other groups",
           "[groups]") {
     const test::GroupLayout layout({Group(1), Group(1, true)});
-    test::Runner runner(layout.Options());
     std::atomic<uint32_t> wrong{0}, waiting{0};
     Counter gate;
     test::Batch waiters(10, [&](TaskScheduler &scheduler, uint32_t) {
@@ -154,21 +131,20 @@ TEST_CASE("groups: fibers that a pinned task wakes in a namedOnly group continue
         wrong.fetch_add(scheduler.CurrentWorker() != 0);
     });
     bool met = true;
-    CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
-              for (int round = 0; round < 100; ++round) {
-                  Counter counter;
-                  waiting.store(0);
-                  scheduler.IncrementCounter(&gate);
-                  for (uint32_t i = 0; i < 10; ++i) scheduler.AddTask(waiters[i], &counter);
-                  met = test::SpinUntil([&] { return waiting.load() == 10; }) && met;
-                  InNamedOnly(scheduler,
-                              [&](TaskScheduler &running) { running.DecrementCounter(&gate); });
-                  scheduler.WaitForCounter(&counter);
-              }
-          }) == Status::Ok);
+    test::HostMayStall(layout.Options(), [&](TaskScheduler &scheduler) {
+        for (int round = 0; round < 100; ++round) {
+            Counter counter;
+            waiting.store(0);
+            scheduler.IncrementCounter(&gate);
+            for (uint32_t i = 0; i < 10; ++i) scheduler.AddTask(waiters[i], &counter);
+            met = test::SpinUntil([&] { return waiting.load() == 10; }) && met;
+            InNamedOnly(scheduler,
+                        [&](TaskScheduler &running) { running.DecrementCounter(&gate); });
+            scheduler.WaitForCounter(&counter);
+        }
+    });
     CHECK(met);
     CHECK(wrong.load() == 0);
-    CHECK(test::Faults(runner.log) == "");
 }
 
 // The main task waits for both tasks of a counter, and runs the one that names group 0 itself. It
@@ -178,10 +154,9 @@ TEST_CASE(
     "groups: a Low task of no group stays where runsLow says if its waiter runs others inline",
     "[groups]") {
     const test::GroupLayout layout({Group(1), Group(1, false, true)});
-    test::Runner runner(layout.Options());
     std::atomic<uint32_t> wrong{0};
     bool met = true;
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+    test::RunQuietly(layout.Options(), [&](TaskScheduler &scheduler) {
         for (int round = 0; round < 20; ++round) {
             std::atomic<bool> isHeld{false}, isFree{false}, waits{false};
             Counter gate(1), counter, holders;
@@ -210,8 +185,7 @@ TEST_CASE(
             scheduler.WaitForCounter(&counter);
             scheduler.WaitForCounter(&holders);
         }
-    }) == Status::Ok);
+    });
     CHECK(met);
     CHECK(wrong.load() == 0);
-    CHECK(runner.log.Text() == "");
 }

@@ -2,8 +2,7 @@
 
 #include "platform/compiler.h"
 #include "support/group_layouts.h"
-#include "support/spin.h"
-#include "support/threads.h"
+#include "support/quiet_run.h"
 #include "support/trace_log.h"
 #include "weft/closure.h"
 #include "weft/deferred.h"
@@ -20,8 +19,6 @@
 #if defined(WEFT_LINUX)
 #include "support/thread_cpus.h"
 
-#include <pthread.h>
-#include <sched.h>
 #include <map>
 #include <mutex>
 #endif
@@ -29,6 +26,7 @@
 #include <catch2/catch.hpp>
 
 using namespace weft;
+using test::Group;
 using test::GroupLayout;
 using test::GroupWitness;
 using test::InGroup;
@@ -36,12 +34,8 @@ using test::InGroup;
 namespace {
 
 constexpr IdlePolicy kIdlePolicies[] = {IdlePolicy::Balanced, IdlePolicy::Spin, IdlePolicy::Sleep};
+constexpr test::Life kLives[] = {test::Life::Run, test::Life::Start};
 constexpr Priority kPriorities[] = {Priority::High, Priority::Normal, Priority::Low};
-
-std::string Describe(const GroupLayout &layout, const SchedulerOptions &options) {
-    return layout.Text() + ", " + std::to_string(options.fibers) + " fibers, idle policy " +
-           std::to_string(static_cast<int>(options.idle));
-}
 
 // Each layout with many fibers and with few, and each idle policy. Spin runs only with two workers,
 // because more would be slow on few CPUs.
@@ -52,7 +46,8 @@ void ForEachCase(const std::function<void(const GroupLayout &, const SchedulerOp
             const bool few = idle != IdlePolicy::Balanced;
             const SchedulerOptions options =
                 layout->Options(few ? layout->Workers() + 3 : 160, idle);
-            INFO(Describe(*layout, options));
+            INFO(layout->Text() << ", " << options.fibers << " fibers, idle policy "
+                                << static_cast<int>(idle));
             body(*layout, options);
         }
     }
@@ -68,6 +63,13 @@ void ForEachKind(const GroupLayout &layout, bool withNone,
     }
 }
 
+// Calls `body` with each group and each group.
+void ForEachPair(const GroupLayout &layout, const std::function<void(uint32_t, uint32_t)> &body) {
+    for (uint32_t from = 0; from < layout.GroupCount(); ++from) {
+        for (uint32_t to = 0; to < layout.GroupCount(); ++to) body(from, to);
+    }
+}
+
 // Tasks that check where they run: before and after a yield, and before and after waits for tasks
 // of the same group. Only every tenth task checks more than once, so few fibers are enough.
 class Visitors {
@@ -78,7 +80,6 @@ public:
           m_batch(count, [this](TaskScheduler &scheduler, uint32_t i) { Visit(scheduler, i); }) {}
     const Task *Tasks() const { return m_batch.Tasks(); }
     uint32_t Count() const { return m_batch.Count(); }
-    Task operator[](uint32_t index) const { return m_batch[index]; }
 
 private:
     void Visit(TaskScheduler &scheduler, uint32_t i) {
@@ -93,9 +94,7 @@ private:
             // They name no group, so they run in the group of this task.
             scheduler.AddTasksAndWait(3, inner.Tasks());
             m_witness.See(scheduler, m_group);
-            Counter counter;
-            scheduler.AddTasks(3, inner.Tasks(), &counter);
-            scheduler.WaitForCounter(&counter);
+            test::AddAndWait(scheduler, inner);
             m_witness.See(scheduler, m_group);
         }
         m_witness.ran.fetch_add(1);
@@ -151,13 +150,19 @@ void SubmitBy(TaskScheduler &scheduler, Way way, uint32_t count, const Task *tas
     scheduler.WaitForCounter(&counter);
 }
 
-// Submits tasks of every kind in every way. They must run only where they may.
+// Submits tasks in every way. They must run only where they may.
+void SubmitInAllWays(TaskScheduler &scheduler, GroupWitness &witness, uint32_t count,
+                     const TaskOptions &kind) {
+    Visitors visitors(witness, count, kind.group);
+    for (const Way way : kWays) SubmitBy(scheduler, way, count, visitors.Tasks(), kind);
+}
+
+// The same for tasks of every kind.
 void SubmitAllKinds(TaskScheduler &scheduler, GroupWitness &witness, uint32_t count) {
-    ForEachKind(witness.layout, true, [&](const TaskOptions &options) {
+    ForEachKind(witness.layout, true, [&](const TaskOptions &kind) {
         // They would inherit the group of the calling task.
-        if (options.group == kAnyGroup && TaskScheduler::Current() != nullptr) return;
-        Visitors visitors(witness, count, options.group);
-        for (const Way way : kWays) SubmitBy(scheduler, way, count, visitors.Tasks(), options);
+        if (kind.group == kAnyGroup && TaskScheduler::Current() != nullptr) return;
+        SubmitInAllWays(scheduler, witness, count, kind);
     });
 }
 
@@ -167,24 +172,33 @@ uint32_t KindsOf(const GroupLayout &layout, bool withNone) {
     return kinds * static_cast<uint32_t>(std::size(kWays));
 }
 
+// Tasks that meet, so each one needs a thread of its own. They must run where they may.
+void MeetIn(TaskScheduler &scheduler, GroupWitness &witness, uint32_t count,
+            const TaskOptions &kind, const test::RunBody &after = {}) {
+    const auto see = [&](TaskScheduler &running) { witness.See(running, kind.group); };
+    witness.wrong.fetch_add(test::Meet(scheduler, count, kind, see, after));
+}
+
+void CheckSeen(const GroupWitness &witness, uint32_t ran) {
+    CHECK(witness.wrong.load() == 0);
+    CHECK(witness.ran.load() == ran);
+}
+
 }  // namespace
 
 TEST_CASE("groups: batches of a thousand run only in the group that they name", "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
-        test::Runner runner(options);
         GroupWitness witness(layout);
         uint32_t kinds = 0;
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::RunMayStall(options, [&](TaskScheduler &scheduler) {
             ForEachKind(layout, false, [&](const TaskOptions &kind) {
                 ++kinds;
                 Visitors visitors(witness, 1000, kind.group);
                 SubmitBy(scheduler, kinds % 2 == 0 ? Way::AddTasks : Way::AddTasksAndWait, 1000,
                          visitors.Tasks(), kind);
             });
-        }) == Status::Ok);
-        CHECK(witness.wrong.load() == 0);
-        CHECK(witness.ran.load() == 1000 * kinds);
-        CHECK(test::Faults(runner.log) == "");
+        });
+        CheckSeen(witness, 1000 * kinds);
     });
 }
 
@@ -192,40 +206,30 @@ TEST_CASE("groups: tasks of all kinds run in their group, submitted by all group
           "[groups]") {
     for (const GroupLayout *layout : test::GroupLayouts()) {
         INFO(layout->Text());
-        test::Runner runner(layout->Options());
         GroupWitness witness(*layout);
         test::Batch submitters(2 * layout->GroupCount(), [&](TaskScheduler &scheduler, uint32_t i) {
             for (int round = 0; round < 3; ++round) SubmitAllKinds(scheduler, witness, 3);
             witness.See(scheduler, i / 2);
         });
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::RunMayStall(layout->Options(), [&](TaskScheduler &scheduler) {
             Counter counter;
             for (uint32_t i = 0; i < submitters.Count(); ++i)
                 scheduler.AddTask(submitters[i], &counter, InGroup(i / 2));
             scheduler.WaitForCounter(&counter);
-        }) == Status::Ok);
-        CHECK(witness.wrong.load() == 0);
-        CHECK(witness.ran.load() == 3 * 3 * submitters.Count() * KindsOf(*layout, false));
-        CHECK(test::Faults(runner.log) == "");
+        });
+        CheckSeen(witness, 3 * 3 * submitters.Count() * KindsOf(*layout, false));
     }
 }
 
 TEST_CASE("groups: tasks of all kinds run in their group, submitted by an external thread",
           "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
-        for (const test::Life life : {test::Life::Run, test::Life::Start}) {
-            test::Runner runner(options);
+        for (const test::Life life : kLives) {
             GroupWitness witness(layout);
-            CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
-                      ForEachKind(layout, true, [&](const TaskOptions &kind) {
-                          Visitors visitors(witness, 8, kind.group);
-                          for (const Way way : kWays)
-                              SubmitBy(scheduler, way, 8, visitors.Tasks(), kind);
-                      });
-                  }) == Status::Ok);
-            CHECK(witness.wrong.load() == 0);
-            CHECK(witness.ran.load() == 8 * KindsOf(layout, true));
-            CHECK(test::Faults(runner.log) == "");
+            test::HostMayStall(options, life, [&](TaskScheduler &scheduler) {
+                SubmitAllKinds(scheduler, witness, 8);
+            });
+            CheckSeen(witness, 8 * KindsOf(layout, true));
         }
     });
 }
@@ -233,30 +237,18 @@ TEST_CASE("groups: tasks of all kinds run in their group, submitted by an extern
 // While the attached thread waits, it runs tasks itself, but only tasks of no group.
 TEST_CASE("groups: an attached thread runs only tasks of no group", "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
-        test::Runner runner(options);
         GroupWitness witness(layout);
-        REQUIRE(runner.scheduler.Start() == Status::Ok);
-        REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
-        ForEachKind(layout, true, [&](const TaskOptions &kind) {
-            Visitors visitors(witness, 8, kind.group);
-            for (const Way way : kWays) SubmitBy(runner.scheduler, way, 8, visitors.Tasks(), kind);
+        test::HostMayStall(options, [&](TaskScheduler &scheduler) {
+            REQUIRE(scheduler.AttachThread() == Status::Ok);
+            ForEachKind(layout, true, [&](const TaskOptions &kind) {
+                SubmitInAllWays(scheduler, witness, 8, kind);
+            });
+            // There is one task more than there are workers that may run them. The tasks can meet
+            // only if the attached thread runs one.
+            MeetIn(scheduler, witness, layout.WorkersIn(layout.Open()) + 1, {});
+            scheduler.DetachThread();
         });
-        const uint32_t afterKinds = witness.ran.load();
-        // There is one task more than there are workers that may run them. The tasks can meet only
-        // if the attached thread runs one.
-        const uint32_t open = layout.WorkersIn(layout.Open()) + 1;
-        std::atomic<uint32_t> inside{0};
-        test::Batch meeting(open, [&](TaskScheduler &scheduler, uint32_t) {
-            witness.See(scheduler, kAnyGroup);
-            inside.fetch_add(1);
-            witness.wrong.fetch_add(!test::SpinUntil([&] { return inside.load() >= open; }));
-        });
-        runner.scheduler.AddTasksAndWait(open, meeting.Tasks());
-        runner.scheduler.DetachThread();
-        runner.scheduler.Stop();
-        CHECK(witness.wrong.load() == 0);
-        CHECK(afterKinds == 8 * KindsOf(layout, true));
-        CHECK(test::Faults(runner.log) == "");
+        CheckSeen(witness, 8 * KindsOf(layout, true));
     });
 }
 
@@ -267,20 +259,12 @@ TEST_CASE("groups: an attached thread runs Low tasks of no group, whichever grou
         for (uint32_t low = 0; low < 1u << each->GroupCount(); ++low) {
             const GroupLayout layout(*each, low);
             INFO(layout.Text());
-            test::Runner runner(layout.Options());
-            REQUIRE(runner.scheduler.Start() == Status::Ok);
-            REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
-            const uint32_t count = layout.WorkersIn(low != 0 ? low : layout.Open()) + 1;
-            std::atomic<uint32_t> inside{0}, wrong{0};
-            test::Batch meeting(count, [&](TaskScheduler &, uint32_t) {
-                inside.fetch_add(1);
-                wrong.fetch_add(!test::SpinUntil([&] { return inside.load() >= count; }));
+            test::HostMayStall(layout.Options(), [&](TaskScheduler &scheduler) {
+                REQUIRE(scheduler.AttachThread() == Status::Ok);
+                const uint32_t count = layout.WorkersIn(low != 0 ? low : layout.Open()) + 1;
+                CHECK(test::Meet(scheduler, count, test::kLow) == 0);
+                scheduler.DetachThread();
             });
-            runner.scheduler.AddTasksAndWait(count, meeting.Tasks(), test::kLow);
-            runner.scheduler.DetachThread();
-            runner.scheduler.Stop();
-            CHECK(wrong.load() == 0);
-            CHECK(test::Faults(runner.log) == "");
         }
     }
 }
@@ -289,64 +273,40 @@ TEST_CASE("groups: an attached thread runs Low tasks of no group, whichever grou
 // must be woken.
 TEST_CASE("groups: all workers of a group run its tasks at once", "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
-        for (const test::Life life : {test::Life::Run, test::Life::Start}) {
-            test::Runner runner(options);
+        for (const test::Life life : kLives) {
             GroupWitness witness(layout);
-            CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
-                      for (const uint8_t group : layout.Groups()) {
-                          for (const Priority priority : kPriorities) {
-                              const uint32_t workers = layout.WorkersOf(group);
-                              std::atomic<uint32_t> inside{0};
-                              test::Batch meeting(workers, [&](TaskScheduler &running, uint32_t) {
-                                  witness.See(running, group);
-                                  inside.fetch_add(1);
-                                  witness.wrong.fetch_add(
-                                      !test::SpinUntil([&] { return inside.load() >= workers; }));
-                              });
-                              scheduler.AddTasksAndWait(workers, meeting.Tasks(),
-                                                        InGroup(group, priority));
-                          }
-                      }
-                  }) == Status::Ok);
+            test::HostMayStall(options, life, [&](TaskScheduler &scheduler) {
+                ForEachKind(layout, false, [&](const TaskOptions &kind) {
+                    MeetIn(scheduler, witness, layout.WorkersOf(kind.group), kind);
+                });
+            });
             CHECK(witness.wrong.load() == 0);
-            CHECK(test::Faults(runner.log) == "");
         }
     });
 }
 
 // Groups with workers on both sides of index 64, and the largest number of groups.
 TEST_CASE("groups: all workers of each group are woken, with many workers or groups", "[groups]") {
-    std::vector<WorkerGroup> many(3), most(8);
-    many[0].workers = 60;
-    many[1].workers = 6;
-    many[2].workers = 3;
-    for (WorkerGroup &group : most) group.workers = 1;
+    const std::vector<WorkerGroup> many{Group(60), Group(6), Group(3)};
+    std::vector<WorkerGroup> most(8, Group(1));
     most[7].workers = 2;
     for (const std::vector<WorkerGroup> &groups : {many, most}) {
         const GroupLayout layout(groups);
         INFO(layout.Text());
-        test::Runner runner(layout.Options(layout.Workers() + 16, IdlePolicy::Sleep));
         GroupWitness witness(layout);
-        CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
-                  for (uint32_t group = layout.GroupCount(); group-- != 0;) {
-                      const uint32_t workers = layout.WorkersOf(group);
-                      for (const Priority priority : kPriorities) {
-                          std::atomic<uint32_t> inside{0};
-                          test::Batch meeting(workers, [&](TaskScheduler &running, uint32_t) {
-                              witness.See(running, group);
-                              inside.fetch_add(1);
-                              witness.wrong.fetch_add(
-                                  !test::SpinUntil([&] { return inside.load() >= workers; }));
-                              running.Yield();
-                              witness.See(running, group);
-                          });
-                          scheduler.AddTasksAndWait(workers, meeting.Tasks(),
-                                                    InGroup(group, priority));
-                      }
-                  }
-              }) == Status::Ok);
+        const SchedulerOptions options = layout.Options(layout.Workers() + 16, IdlePolicy::Sleep);
+        test::HostMayStall(options, [&](TaskScheduler &scheduler) {
+            for (uint32_t group = layout.GroupCount(); group-- != 0;) {
+                for (const Priority priority : kPriorities) {
+                    MeetIn(scheduler, witness, layout.WorkersOf(group), InGroup(group, priority),
+                           [&](TaskScheduler &running) {
+                               running.Yield();
+                               witness.See(running, group);
+                           });
+                }
+            }
+        });
         CHECK(witness.wrong.load() == 0);
-        CHECK(test::Faults(runner.log) == "");
     }
 }
 
@@ -356,74 +316,54 @@ TEST_CASE("groups: tasks that wait continue in their group, also when woken from
           "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         if (options.fibers < 128) return;
-        test::Runner runner(options);
         GroupWitness witness(layout);
         bool met = true;
-        CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
-                  for (const uint8_t group : layout.Groups()) {
-                      for (uint32_t waker = 0; waker <= layout.GroupCount(); ++waker) {
-                          Counter gate, counter;
-                          scheduler.IncrementCounter(&gate);
-                          std::atomic<uint32_t> waiting{0};
-                          test::Batch waiters(12, [&](TaskScheduler &running, uint32_t i) {
-                              waiting.fetch_add(1);
-                              const uint32_t before = running.CurrentWorker();
-                              running.WaitForCounter(
-                                  &gate, 0,
-                                  i % 4 == 1 ? ResumeOn::SameWorker : ResumeOn::AnyWorker);
-                              witness.See(running, group);
-                              if (i % 4 == 1)
-                                  witness.wrong.fetch_add(running.CurrentWorker() != before);
-                              if (i % 4 == 2) SleepFor(running, std::chrono::microseconds(1));
-                              running.Yield();
-                              witness.See(running, group);
-                              witness.ran.fetch_add(1);
-                          });
-                          for (uint32_t i = 0; i < 12; ++i)
-                              scheduler.AddTask(waiters[i], &counter,
-                                                InGroup(group, kPriorities[i % 3]));
-                          met = met && test::SpinUntil([&] { return waiting.load() == 12; });
-                          test::Batch opener(1, [&](TaskScheduler &running, uint32_t) {
-                              running.DecrementCounter(&gate);
-                          });
-                          if (waker == layout.GroupCount())
-                              scheduler.DecrementCounter(&gate);
-                          else
-                              scheduler.AddTask(opener[0], &counter, InGroup(waker));
-                          scheduler.WaitForCounter(&counter);
-                      }
-                  }
-              }) == Status::Ok);
+        test::HostMayStall(options, [&](TaskScheduler &scheduler) {
+            for (const uint8_t group : layout.Groups()) {
+                for (uint32_t waker = 0; waker <= layout.GroupCount(); ++waker) {
+                    Counter gate(1), counter;
+                    std::atomic<uint32_t> waiting{0};
+                    test::Batch waiters(12, [&](TaskScheduler &running, uint32_t i) {
+                        waiting.fetch_add(1);
+                        const uint32_t before = running.CurrentWorker();
+                        running.WaitForCounter(
+                            &gate, 0, i % 4 == 1 ? ResumeOn::SameWorker : ResumeOn::AnyWorker);
+                        witness.See(running, group);
+                        if (i % 4 == 1) witness.wrong.fetch_add(running.CurrentWorker() != before);
+                        if (i % 4 == 2) SleepFor(running, std::chrono::microseconds(1));
+                        running.Yield();
+                        witness.See(running, group);
+                        witness.ran.fetch_add(1);
+                    });
+                    for (uint32_t i = 0; i < 12; ++i)
+                        scheduler.AddTask(waiters[i], &counter, InGroup(group, kPriorities[i % 3]));
+                    met = met && test::SpinUntil([&] { return waiting.load() == 12; });
+                    test::Batch opener = test::Lowers(gate);
+                    if (waker == layout.GroupCount())
+                        scheduler.DecrementCounter(&gate);
+                    else
+                        scheduler.AddTask(opener[0], &counter, InGroup(waker));
+                    scheduler.WaitForCounter(&counter);
+                }
+            }
+        });
         CHECK(met);
-        CHECK(witness.wrong.load() == 0);
-        CHECK(witness.ran.load() == 12 * layout.GroupCount() * (layout.GroupCount() + 1));
-        CHECK(test::Faults(runner.log) == "");
+        CheckSeen(witness, 12 * layout.GroupCount() * (layout.GroupCount() + 1));
     });
 }
 
 TEST_CASE("groups: tasks of no group run in all groups except namedOnly ones", "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
-        test::Runner runner(options);
         GroupWitness witness(layout);
-        CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
-                  const uint32_t workers = layout.WorkersIn(layout.Open());
-                  for (const Priority priority : kPriorities) {
-                      Visitors visitors(witness, 300, kAnyGroup);
-                      const TaskOptions kind = InGroup(kAnyGroup, priority);
-                      scheduler.AddTasksAndWait(300, visitors.Tasks(), kind);
-                      std::atomic<uint32_t> inside{0};
-                      test::Batch meeting(workers, [&](TaskScheduler &running, uint32_t) {
-                          witness.See(running, kAnyGroup);
-                          inside.fetch_add(1);
-                          witness.wrong.fetch_add(
-                              !test::SpinUntil([&] { return inside.load() >= workers; }));
-                      });
-                      scheduler.AddTasksAndWait(workers, meeting.Tasks(), kind);
-                  }
-              }) == Status::Ok);
-        CHECK(witness.wrong.load() == 0);
-        CHECK(witness.ran.load() == 900);
-        CHECK(test::Faults(runner.log) == "");
+        test::HostMayStall(options, [&](TaskScheduler &scheduler) {
+            for (const Priority priority : kPriorities) {
+                Visitors visitors(witness, 300, kAnyGroup);
+                const TaskOptions kind = InGroup(kAnyGroup, priority);
+                scheduler.AddTasksAndWait(300, visitors.Tasks(), kind);
+                MeetIn(scheduler, witness, layout.WorkersIn(layout.Open()), kind);
+            }
+        });
+        CheckSeen(witness, 900);
     });
 }
 
@@ -434,37 +374,28 @@ TEST_CASE("groups: Low tasks of no group run in groups with runsLow, and SetRuns
         for (uint32_t first = 0; first <= all; ++first) {
             const GroupLayout layout(given, first);
             layout.AddTo(options);
-            test::Runner runner(options);
             GroupWitness witness(layout);
             uint32_t asked = 0;
-            CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
-                      for (uint32_t step = 0; step < 4; ++step) {
-                          const uint32_t low = (first + step) & all;
-                          if (step != 0) test::SetRunsLow(scheduler, layout, low);
-                          const uint32_t expected = low != 0 ? low : layout.Open();
-                          const uint32_t workers = layout.WorkersIn(expected);
-                          std::atomic<uint32_t> inside{0};
-                          test::Batch meeting(workers, [&](TaskScheduler &running, uint32_t) {
-                              witness.SeeIn(running, expected);
-                              inside.fetch_add(1);
-                              witness.wrong.fetch_add(
-                                  !test::SpinUntil([&] { return inside.load() >= workers; }));
-                          });
-                          scheduler.AddTasksAndWait(workers, meeting.Tasks(), test::kLow);
-                          test::Batch low20(20, [&](TaskScheduler &running, uint32_t i) {
-                              witness.SeeIn(running, expected);
-                              if (i % 5 == 2) running.Yield();
-                              witness.SeeIn(running, expected);
-                          });
-                          scheduler.AddTasksAndWait(20, low20.Tasks(), test::kLow);
-                          Visitors normal(witness, 20, kAnyGroup);  // not Low, so not affected
-                          scheduler.AddTasksAndWait(20, normal.Tasks());
-                          ++asked;
-                      }
-                  }) == Status::Ok);
-            CHECK(witness.wrong.load() == 0);
-            CHECK(witness.ran.load() == 20 * asked);
-            CHECK(test::Faults(runner.log) == "");
+            test::HostMayStall(options, [&](TaskScheduler &scheduler) {
+                for (uint32_t step = 0; step < 4; ++step) {
+                    const uint32_t low = (first + step) & all;
+                    if (step != 0) test::SetRunsLow(scheduler, layout, low);
+                    const uint32_t expected = low != 0 ? low : layout.Open();
+                    const auto see = [&](TaskScheduler &its) { witness.SeeIn(its, expected); };
+                    witness.wrong.fetch_add(
+                        test::Meet(scheduler, layout.WorkersIn(expected), test::kLow, see));
+                    test::Batch low20(20, [&](TaskScheduler &running, uint32_t i) {
+                        see(running);
+                        if (i % 5 == 2) running.Yield();
+                        see(running);
+                    });
+                    scheduler.AddTasksAndWait(20, low20.Tasks(), test::kLow);
+                    Visitors normal(witness, 20, kAnyGroup);  // not Low, so not affected
+                    scheduler.AddTasksAndWait(20, normal.Tasks());
+                    ++asked;
+                }
+            });
+            CheckSeen(witness, 20 * asked);
         }
     });
 }
@@ -473,15 +404,12 @@ TEST_CASE("groups: Low tasks of no group run in groups with runsLow, and SetRuns
 // worker notices the change at the latest in the first wait.
 TEST_CASE("groups: SetRunsLow applies to a Low task that was raised, after its next waits",
           "[groups]") {
-    const GroupLayout layout({test::Group(1), test::Group(1)});
-    test::Runner runner(layout.Options());
+    const GroupLayout layout({Group(1), Group(1)});
     uint32_t wrong = 0;
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+    test::RunQuietly(layout.Options(), [&](TaskScheduler &scheduler) {
         const auto waits = [](TaskScheduler &running) {
-            Counter gate(1);
-            test::Batch opens(1,
-                              [&](TaskScheduler &its, uint32_t) { its.DecrementCounter(&gate); });
-            Counter over;
+            Counter gate(1), over;
+            test::Batch opens = test::Lowers(gate);
             running.AddTask(opens[0], &over, InGroup(0));
             running.WaitForCounter(&gate);
             running.WaitForCounter(&over);
@@ -503,21 +431,19 @@ TEST_CASE("groups: SetRunsLow applies to a Low task that was raised, after its n
             wrong += !WaitForCounterFor(scheduler, &ran, std::chrono::hours(1));
             scheduler.SetRunsLow(1, false);
         }
-    }) == Status::Ok);
+    });
     CHECK(wrong == 0);
-    CHECK(runner.log.Text() == "");
 }
 
 TEST_CASE("groups: SetRunsLow applies to queued Low tasks, except those that name a group",
           "[groups]") {
     for (const IdlePolicy idle : kIdlePolicies) {
         const GroupLayout layout(*test::GroupLayouts()[2], 2);  // 1, 1 (named only), 2
-        test::Runner runner(layout.Options(160, idle));
         GroupWitness witness(layout);
         std::atomic<uint32_t> ran{0}, moved{0};
         std::atomic<bool> isHeld{false}, isFree{false};
         bool met = false;
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::RunQuietly(layout.Options(160, idle), [&](TaskScheduler &scheduler) {
             // The only worker of group 1 is busy, so all Low tasks wait in queues.
             test::Batch holder(1, [&](TaskScheduler &, uint32_t) {
                 isHeld.store(true);
@@ -539,24 +465,20 @@ TEST_CASE("groups: SetRunsLow applies to queued Low tasks, except those that nam
             scheduler.WaitForCounter(&lowCounter);
             isFree.store(true);
             scheduler.WaitForCounter(&counter);
-        }) == Status::Ok);
+        });
         CHECK(met);
         CHECK(ran.load() == 40);
         CHECK(moved.load() == 40);
-        CHECK(witness.ran.load() == 40);
-        CHECK(witness.wrong.load() == 0);
-        CHECK(runner.log.Text() == "");
+        CheckSeen(witness, 40);
     }
 }
 
 TEST_CASE("groups: submitted tasks inherit the group of their submitter, in several generations",
           "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
-        test::Runner runner(options);
         GroupWitness witness(layout);
-        const std::vector<uint8_t> groups = layout.Groups();
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            for (const uint8_t group : groups) {
+        test::RunMayStall(options, [&](TaskScheduler &scheduler) {
+            for (const uint8_t group : layout.Groups()) {
                 for (const Way way : kWays) {
                     test::Batch grandchildren(3, [&](TaskScheduler &running, uint32_t) {
                         witness.See(running, group);
@@ -580,10 +502,8 @@ TEST_CASE("groups: submitted tasks inherit the group of their submitter, in seve
                     scheduler.WaitIdle();
                 }
             }
-        }) == Status::Ok);
-        CHECK(witness.wrong.load() == 0);
-        CHECK(witness.ran.load() == 6 * groups.size() * std::size(kWays));
-        CHECK(test::Faults(runner.log) == "");
+        });
+        CheckSeen(witness, 6 * layout.GroupCount() * uint32_t{std::size(kWays)});
     });
 }
 
@@ -592,18 +512,16 @@ TEST_CASE("groups: tasks inherit the group of the main task", "[groups]") {
         INFO(layout->Text());
         test::Runner runner(layout->Options());
         GroupWitness witness(*layout);
-        auto main = [&](TaskScheduler *scheduler) {
-            witness.wrong.fetch_add(scheduler->CurrentWorker() != 0);
+        const auto main = [&](TaskScheduler &scheduler) {
+            witness.wrong.fetch_add(scheduler.CurrentWorker() != 0);
             Visitors visitors(witness, 300, 0);
-            scheduler->AddTasksAndWait(300, visitors.Tasks());
-            witness.See(*scheduler, 0);
-            scheduler->Yield();
-            witness.See(*scheduler, 0);
+            scheduler.AddTasksAndWait(300, visitors.Tasks());
+            witness.See(scheduler, 0);
+            scheduler.Yield();
+            witness.See(scheduler, 0);
         };
-        const Task task = MakeTask(main);
-        CHECK(runner.scheduler.Run(task.function, task.arg, InGroup(0)) == Status::Ok);
-        CHECK(witness.wrong.load() == 0);
-        CHECK(witness.ran.load() == 300);
+        CHECK(runner.Run(main, InGroup(0)) == Status::Ok);
+        CheckSeen(witness, 300);
         CHECK(runner.log.Text() == "");
     }
 }
@@ -612,93 +530,77 @@ TEST_CASE("groups: tasks inherit the group of the main task", "[groups]") {
 // task's.
 TEST_CASE("groups: tasks of two groups wait for each other's tasks, on few fibers", "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
-        test::Runner runner(options);
         GroupWitness witness(layout);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            for (uint32_t from = 0; from < layout.GroupCount(); ++from) {
-                for (uint32_t to = 0; to < layout.GroupCount(); ++to) {
-                    for (uint32_t i = 0; i < 9; ++i) {
-                        test::Batch back(3, [&](TaskScheduler &running, uint32_t) {
-                            witness.See(running, from);
-                            witness.ran.fetch_add(1);
-                        });
-                        test::Batch there(1, [&](TaskScheduler &running, uint32_t) {
-                            witness.See(running, to);
-                            running.AddTasksAndWait(3, back.Tasks(),
-                                                    InGroup(from, kPriorities[i / 3]));
-                            witness.See(running, to);
-                        });
-                        test::Batch first(1, [&](TaskScheduler &running, uint32_t) {
-                            witness.See(running, from);
-                            if (i % 2 == 0) {
-                                running.AddTasksAndWait(1, there.Tasks(),
-                                                        InGroup(to, kPriorities[i % 3]));
-                            } else {
-                                Counter counter;
-                                running.AddTask(there[0], &counter,
-                                                InGroup(to, kPriorities[i % 3]));
-                                running.WaitForCounter(&counter);
-                            }
-                            witness.See(running, from);
-                        });
-                        scheduler.AddTasksAndWait(1, first.Tasks(), InGroup(from));
-                    }
+        test::RunMayStall(options, [&](TaskScheduler &scheduler) {
+            ForEachPair(layout, [&](uint32_t from, uint32_t to) {
+                for (uint32_t i = 0; i < 9; ++i) {
+                    test::Batch back(3, [&](TaskScheduler &running, uint32_t) {
+                        witness.See(running, from);
+                        witness.ran.fetch_add(1);
+                    });
+                    test::Batch there(1, [&](TaskScheduler &running, uint32_t) {
+                        witness.See(running, to);
+                        running.AddTasksAndWait(3, back.Tasks(), InGroup(from, kPriorities[i / 3]));
+                        witness.See(running, to);
+                    });
+                    test::Batch first(1, [&](TaskScheduler &running, uint32_t) {
+                        witness.See(running, from);
+                        SubmitBy(running, i % 2 == 0 ? Way::AddTasksAndWait : Way::AddTask, 1,
+                                 there.Tasks(), InGroup(to, kPriorities[i % 3]));
+                        witness.See(running, from);
+                    });
+                    scheduler.AddTasksAndWait(1, first.Tasks(), InGroup(from));
                 }
-            }
-        }) == Status::Ok);
-        CHECK(witness.wrong.load() == 0);
-        CHECK(witness.ran.load() == 27 * layout.GroupCount() * layout.GroupCount());
-        CHECK(test::Faults(runner.log) == "");
+            });
+        });
+        CheckSeen(witness, 27 * layout.GroupCount() * layout.GroupCount());
     });
 }
 
 TEST_CASE("groups: waits for tasks of other groups in every mode of Meanwhile", "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
-        test::Runner runner(options);
         GroupWitness witness(layout);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        const auto wait = [&](TaskScheduler &scheduler, Meanwhile meanwhile, uint32_t from,
+                              uint32_t to) {
+            test::Batch there(6, [&](TaskScheduler &running, uint32_t) {
+                witness.See(running, to);
+                witness.ran.fetch_add(1);
+            });
+            test::Batch first(1, [&](TaskScheduler &running, uint32_t) {
+                const uint32_t before = running.CurrentWorker();
+                Counter counter;
+                running.AddTasks(6, there.Tasks(), &counter, InGroup(to, Priority::High));
+                running.WaitForCounter(&counter, meanwhile);
+                witness.See(running, from);
+                if (meanwhile != Meanwhile::AnyTask)
+                    witness.wrong.fetch_add(running.CurrentWorker() != before);
+            });
+            scheduler.AddTasksAndWait(1, first.Tasks(), InGroup(from));
+        };
+        test::RunMayStall(options, [&](TaskScheduler &scheduler) {
             for (const Meanwhile meanwhile :
                  {Meanwhile::AnyTask, Meanwhile::NormalOrHigher, Meanwhile::HighOnly,
                   Meanwhile::OwnTasks, Meanwhile::Nothing}) {
-                for (uint32_t from = 0; from < layout.GroupCount(); ++from) {
-                    for (uint32_t to = 0; to < layout.GroupCount(); ++to) {
-                        // The waiting worker may be the only one that could run the task.
-                        if (from == to && meanwhile == Meanwhile::Nothing) continue;
-                        test::Batch there(6, [&](TaskScheduler &running, uint32_t) {
-                            witness.See(running, to);
-                            witness.ran.fetch_add(1);
-                        });
-                        test::Batch first(1, [&](TaskScheduler &running, uint32_t) {
-                            const uint32_t before = running.CurrentWorker();
-                            Counter counter;
-                            running.AddTasks(6, there.Tasks(), &counter,
-                                             InGroup(to, Priority::High));
-                            running.WaitForCounter(&counter, meanwhile);
-                            witness.See(running, from);
-                            if (meanwhile != Meanwhile::AnyTask)
-                                witness.wrong.fetch_add(running.CurrentWorker() != before);
-                        });
-                        scheduler.AddTasksAndWait(1, first.Tasks(), InGroup(from));
-                    }
-                }
+                ForEachPair(layout, [&](uint32_t from, uint32_t to) {
+                    // The waiting worker may be the only one that could run the task.
+                    if (from != to || meanwhile != Meanwhile::Nothing)
+                        wait(scheduler, meanwhile, from, to);
+                });
             }
-        }) == Status::Ok);
-        CHECK(witness.wrong.load() == 0);
+        });
         const uint32_t groups = layout.GroupCount();
-        CHECK(witness.ran.load() == 6 * (5 * groups * groups - groups));
-        CHECK(test::Faults(runner.log) == "");
+        CheckSeen(witness, 6 * (5 * groups * groups - groups));
     });
 }
 
 TEST_CASE("groups: pinned tasks run on their worker, and their children inherit the group",
           "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
-        test::Runner runner(options);
         GroupWitness witness(layout);
         uint32_t pinnedParents = 0;
         std::vector<uint8_t> groups = layout.Groups();
         groups.push_back(kAnyGroup);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::RunMayStall(options, [&](TaskScheduler &scheduler) {
             for (const uint8_t group : groups) {
                 for (uint32_t worker = 0; worker < layout.Workers(); ++worker) {
                     // See groups_inherit_test.cpp.
@@ -709,47 +611,34 @@ TEST_CASE("groups: pinned tasks run on their worker, and their children inherit 
                         witness.wrong.fetch_add(running.CurrentWorker() != worker);
                         running.AddTasksAndWait(8, children.Tasks());
                         witness.wrong.fetch_add(running.CurrentWorker() != worker);
-                        Counter counter;
-                        running.AddTasks(8, children.Tasks(), &counter);
-                        running.WaitForCounter(&counter);
+                        test::AddAndWait(running, children);
                         running.Yield();
                         witness.wrong.fetch_add(running.CurrentWorker() != worker);
                     });
                     test::Batch parent(1, [&](TaskScheduler &running, uint32_t) {
-                        TaskOptions there;
-                        there.worker = worker;
-                        running.AddTasksAndWait(1, pinned.Tasks(), there);
+                        running.AddTasksAndWait(1, pinned.Tasks(), test::PinnedTo(worker));
                     });
                     scheduler.AddTasksAndWait(1, parent.Tasks(), InGroup(group));
                 }
             }
-        }) == Status::Ok);
-        CHECK(witness.wrong.load() == 0);
-        CHECK(witness.ran.load() == 16 * pinnedParents);
-        CHECK(test::Faults(runner.log) == "");
+        });
+        CheckSeen(witness, 16 * pinnedParents);
     });
 }
 
-namespace {
-
 // A worker may still be busy with a task. Once it has run a pinned task, it has seen
 // SetActiveWorkers.
-void Notice(TaskScheduler &scheduler, uint32_t worker) {
+static void Notice(TaskScheduler &scheduler, uint32_t worker) {
     test::Batch notice(1, [](TaskScheduler &, uint32_t) {});
-    TaskOptions there;
-    there.worker = worker;
-    scheduler.AddTasksAndWait(1, notice.Tasks(), there);
+    scheduler.AddTasksAndWait(1, notice.Tasks(), test::PinnedTo(worker));
 }
-
-}  // namespace
 
 TEST_CASE("groups: SetActiveWorkers(1) leaves one active worker in each group", "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
-        test::Runner runner(options);
         GroupWitness witness(layout);
         std::atomic<uint32_t> notFirst{0};
         uint32_t kinds = 0;
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::RunMayStall(options, [&](TaskScheduler &scheduler) {
             scheduler.SetActiveWorkers(1);
             for (uint32_t worker = 0; worker < layout.Workers(); ++worker)
                 Notice(scheduler, worker);
@@ -757,9 +646,7 @@ TEST_CASE("groups: SetActiveWorkers(1) leaves one active worker in each group", 
                 ++kinds;
                 Visitors visitors(witness, 40, kind.group);
                 scheduler.AddTasksAndWait(40, visitors.Tasks(), kind);
-                Counter counter;
-                for (uint32_t i = 0; i < 10; ++i) scheduler.AddTask(visitors[i], &counter, kind);
-                scheduler.WaitForCounter(&counter);
+                SubmitBy(scheduler, Way::AddTask, 10, visitors.Tasks(), kind);
             });
             for (uint32_t group = 0; group < layout.GroupCount(); ++group) {
                 test::Batch batch(40, [&](TaskScheduler &running, uint32_t) {
@@ -768,11 +655,9 @@ TEST_CASE("groups: SetActiveWorkers(1) leaves one active worker in each group", 
                 scheduler.AddTasksAndWait(40, batch.Tasks(), InGroup(group));
             }
             scheduler.SetActiveWorkers(layout.Workers());
-        }) == Status::Ok);
-        CHECK(witness.wrong.load() == 0);
+        });
         CHECK(notFirst.load() == 0);
-        CHECK(witness.ran.load() == 50 * kinds);
-        CHECK(test::Faults(runner.log) == "");
+        CheckSeen(witness, 50 * kinds);
     });
 }
 
@@ -781,99 +666,72 @@ TEST_CASE("groups: SetActiveWorkers counts over all groups, and can activate wor
           "[groups]") {
     const GroupLayout &layout = *test::GroupLayouts()[2];  // 1, 1 (named only), 2
     for (const IdlePolicy idle : kIdlePolicies) {
-        test::Runner runner(layout.Options(160, idle));
         GroupWitness witness(layout);
         std::atomic<uint32_t> last{0};
-        CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
-                  for (int round = 0; round < 5; ++round) {
-                      for (const uint32_t active : {1u, 3u}) {  // worker 3 is inactive with both
-                          scheduler.SetActiveWorkers(active);
-                          Notice(scheduler, 3);
-                          test::Batch batch(100, [&](TaskScheduler &running, uint32_t) {
-                              witness.See(running, 2);
-                              last.fetch_add(running.CurrentWorker() == 3);
-                          });
-                          scheduler.AddTasksAndWait(100, batch.Tasks(), InGroup(2));
-                      }
-                      scheduler.SetActiveWorkers(4);
-                      std::atomic<uint32_t> inside{0};
-                      test::Batch meeting(2, [&](TaskScheduler &running, uint32_t) {
-                          witness.See(running, 2);
-                          inside.fetch_add(1);
-                          witness.wrong.fetch_add(
-                              !test::SpinUntil([&] { return inside.load() == 2; }));
-                      });
-                      scheduler.AddTasksAndWait(2, meeting.Tasks(), InGroup(2));
-                  }
-              }) == Status::Ok);
+        test::HostMayStall(layout.Options(160, idle), [&](TaskScheduler &scheduler) {
+            for (int round = 0; round < 5; ++round) {
+                for (const uint32_t active : {1u, 3u}) {  // worker 3 is inactive with both
+                    scheduler.SetActiveWorkers(active);
+                    Notice(scheduler, 3);
+                    test::Batch batch(100, [&](TaskScheduler &running, uint32_t) {
+                        witness.See(running, 2);
+                        last.fetch_add(running.CurrentWorker() == 3);
+                    });
+                    scheduler.AddTasksAndWait(100, batch.Tasks(), InGroup(2));
+                }
+                scheduler.SetActiveWorkers(4);
+                MeetIn(scheduler, witness, 2, InGroup(2));
+            }
+        });
         CHECK(witness.wrong.load() == 0);
         CHECK(last.load() == 0);
-        CHECK(test::Faults(runner.log) == "");
     }
 }
 
 TEST_CASE("groups: with at most one group, naming it is the same as naming none", "[groups]") {
     for (const bool given : {false, true}) {
-        WorkerGroup group;
-        group.workers = 3;
-        group.runsLow = true;
-        SchedulerOptions options = test::Options(3);
-        if (given) options.groups = &group;
-        if (given) options.groupCount = 1;
-        test::Runner runner(options);
+        const GroupLayout layout({Group(3, false, true)});
         test::Marks marks(300);
-        std::atomic<uint32_t> wrong{0};
-        CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
-                  std::atomic<uint32_t> inside{0};
-                  const Status status = scheduler.AttachThread();
-                  // The meeting needs the attached thread, which runs only tasks of no group.
-                  test::Batch meeting(4, [&](TaskScheduler &, uint32_t) {
-                      inside.fetch_add(1);
-                      wrong.fetch_add(!test::SpinUntil([&] { return inside.load() == 4; }));
-                  });
-                  scheduler.AddTasksAndWait(4, meeting.Tasks(), InGroup(0));
-                  for (const Priority priority : kPriorities)
-                      scheduler.AddTasksAndWait(300, marks.Tasks(), InGroup(0, priority));
-                  scheduler.SetRunsLow(0, true);
-                  scheduler.AddTasksAndWait(300, marks.Tasks(), InGroup(kAnyGroup, Priority::Low));
-                  wrong.fetch_add(status != Status::Ok);
-                  scheduler.DetachThread();
-              }) == Status::Ok);
-        CHECK(wrong.load() == 0);
+        const SchedulerOptions options = given ? layout.Options() : test::Options(3);
+        test::HostQuietly(options, [&](TaskScheduler &scheduler) {
+            CHECK(scheduler.AttachThread() == Status::Ok);
+            // The meeting needs the attached thread, which runs only tasks of no group.
+            CHECK(test::Meet(scheduler, 4, InGroup(0)) == 0);
+            for (const Priority priority : kPriorities)
+                scheduler.AddTasksAndWait(300, marks.Tasks(), InGroup(0, priority));
+            scheduler.SetRunsLow(0, true);
+            scheduler.AddTasksAndWait(300, marks.Tasks(), InGroup(kAnyGroup, Priority::Low));
+            scheduler.DetachThread();
+        });
         CHECK(marks.Wrong(4) == 0);
-        CHECK(runner.log.Text() == "");
     }
 }
 
 TEST_CASE("groups: Run and Start copy the groups", "[groups]") {
     for (int round = 0; round < 20; ++round) {
-        std::vector<WorkerGroup> groups(2);
-        groups[0].workers = groups[1].workers = 2;
-        groups[1].namedOnly = true;
+        std::vector<WorkerGroup> groups{Group(2), Group(2, true)};
         SchedulerOptions options = test::Options(4);
         options.groups = groups.data();
         options.groupCount = 2;
-        test::Runner runner(options);
-        REQUIRE(runner.scheduler.Start() == Status::Ok);
-        groups.assign(2, WorkerGroup());
-        groups.clear();
-        groups.shrink_to_fit();
-        std::atomic<uint32_t> wrong{0};
-        test::Batch open(20, [&](TaskScheduler &scheduler, uint32_t) {
-            wrong.fetch_add(scheduler.CurrentWorker() >= 2);
+        test::HostQuietly(options, [&](TaskScheduler &scheduler) {
+            groups.assign(2, WorkerGroup());
+            groups.clear();
+            groups.shrink_to_fit();
+            std::atomic<uint32_t> wrong{0};
+            test::Batch open(20, [&](TaskScheduler &running, uint32_t) {
+                wrong.fetch_add(running.CurrentWorker() >= 2);
+            });
+            test::Batch named(20, [&](TaskScheduler &running, uint32_t) {
+                wrong.fetch_add(running.CurrentWorker() < 2);
+            });
+            scheduler.AddTasksAndWait(20, open.Tasks());
+            scheduler.AddTasksAndWait(20, named.Tasks(), InGroup(1));
+            scheduler.SetRunsLow(1, true);
+            scheduler.AddTasksAndWait(20, named.Tasks(), test::kLow);
+            scheduler.SetRunsLow(1, false);
+            scheduler.AddTasksAndWait(20, open.Tasks(), test::kLow);
+            CHECK(wrong.load() == 0);
         });
-        test::Batch named(20, [&](TaskScheduler &scheduler, uint32_t) {
-            wrong.fetch_add(scheduler.CurrentWorker() < 2);
-        });
-        runner.scheduler.AddTasksAndWait(20, open.Tasks());
-        runner.scheduler.AddTasksAndWait(20, named.Tasks(), InGroup(1));
-        runner.scheduler.SetRunsLow(1, true);
-        runner.scheduler.AddTasksAndWait(20, named.Tasks(), test::kLow);
-        runner.scheduler.SetRunsLow(1, false);
-        runner.scheduler.AddTasksAndWait(20, open.Tasks(), test::kLow);
-        runner.scheduler.Stop();
-        CHECK(wrong.load() == 0);
-        CHECK(runner.log.Text() == "");
     }
 }
 
@@ -904,7 +762,7 @@ void RefusedByEachCall(TaskScheduler &scheduler, const TaskOptions &options,
 
 void CheckRefused(const SchedulerOptions &options, const TaskOptions &kind, const char *what,
                   const char *hint, const std::function<void(TaskScheduler &)> &before = {}) {
-    for (const test::Life life : {test::Life::Run, test::Life::Start}) {
+    for (const test::Life life : kLives) {
         test::Runner runner(options);
         std::atomic<uint32_t> ran{0};
         Counter counter;
@@ -912,7 +770,6 @@ void CheckRefused(const SchedulerOptions &options, const TaskOptions &kind, cons
         bool atEnd = false;
         CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
                   if (before) before(scheduler);
-                  // An external thread calls.
                   RefusedByEachCall(scheduler, kind, ran, counter, calls);
                   test::Batch task(1, [&](TaskScheduler &running, uint32_t) {
                       RefusedByEachCall(running, kind, ran, counter, calls);
@@ -965,9 +822,7 @@ TEST_CASE("report BadOption: the main task in a group that is not the first, or 
                "Give an index of SchedulerOptions::groups."}}) {
         test::Runner runner(test::GroupLayouts()[2]->Options());
         bool ran = false;
-        auto main = [&](TaskScheduler *) { ran = true; };
-        const Task task = MakeTask(main);
-        CHECK(runner.scheduler.Run(task.function, task.arg, InGroup(given.group)) ==
+        CHECK(runner.Run([&](TaskScheduler &) { ran = true; }, InGroup(given.group)) ==
               Status::BadOption);
         CHECK(!ran);
         CHECK(runner.log.Count() == 1);
@@ -980,6 +835,7 @@ TEST_CASE("report BadOption: the main task in a group that is not the first, or 
 
 TEST_CASE("report BadOption: invalid groups are reported by Run and by Start", "[groups]") {
     static const uint64_t kCpus[1] = {~uint64_t{0}};
+    const char *const asMany = "as many workers together as SchedulerOptions::workers says";
     struct Case {
         const char *what, *hint;
         std::function<void(SchedulerOptions &, std::vector<WorkerGroup> &)> spoil;
@@ -995,14 +851,11 @@ TEST_CASE("report BadOption: invalid groups are reported by Run and by Start", "
              groups[1].workers = 0;
              options.workers = 2;
          }},
-        {"the sum of their workers is 3",
-         "as many workers together as SchedulerOptions::workers says",
+        {"the sum of their workers is 3", asMany,
          [](SchedulerOptions &options, Groups &) { options.workers = 4; }},
-        {"the sum of their workers is 3",
-         "as many workers together as SchedulerOptions::workers says",
+        {"the sum of their workers is 3", asMany,
          [](SchedulerOptions &options, Groups &) { options.workers = 2; }},
-        {"the sum of their workers is 4294967297",
-         "as many workers together as SchedulerOptions::workers says",
+        {"the sum of their workers is 4294967297", asMany,
          [](SchedulerOptions &options, Groups &groups) {
              groups[0].workers = ~0u;
              groups[1].workers = 2;
@@ -1024,10 +877,8 @@ TEST_CASE("report BadOption: invalid groups are reported by Run and by Start", "
     };
     for (const Case &given : cases) {
         INFO(given.what);
-        Groups groups(9);
+        Groups groups(9, Group(1));
         groups[0].workers = 2;
-        groups[1].workers = 1;
-        for (size_t i = 2; i < groups.size(); ++i) groups[i].workers = 1;
         SchedulerOptions options = test::Options(3);
         options.groups = groups.data();
         options.groupCount = 2;
@@ -1038,8 +889,7 @@ TEST_CASE("report BadOption: invalid groups are reported by Run and by Start", "
         CHECK(runner.Run([&](TaskScheduler &) { ran = true; }) == Status::BadOption);
         CHECK(runner.scheduler.Start() == Status::BadOption);
         CHECK(!ran);
-        CHECK(runner.log.Count() == 2);
-        CHECK(runner.log.CountOf(ReportCode::BadOption) == 2);
+        test::CheckOnly(runner.log, ReportCode::BadOption, 2);
         const test::LoggedReport report = runner.log.First(ReportCode::BadOption);
         CHECK(test::Names(report.what, given.what));
         CHECK(test::Names(report.hint, given.hint));
@@ -1049,7 +899,7 @@ TEST_CASE("report BadOption: invalid groups are reported by Run and by Start", "
 TEST_CASE("report BadOption: SetRunsLow with a group that does not exist changes nothing",
           "[groups]") {
     const GroupLayout layout(*test::GroupLayouts()[1], 2);  // 2, 1 (named only)
-    for (const test::Life life : {test::Life::Run, test::Life::Start}) {
+    for (const test::Life life : kLives) {
         test::Runner runner(layout.Options());
         std::atomic<uint32_t> wrong{0}, ran{0};
         CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
@@ -1070,8 +920,7 @@ TEST_CASE("report BadOption: SetRunsLow with a group that does not exist changes
         CHECK(ran.load() == 120);
         CHECK(runner.log.CountOf(ReportCode::BadOption) == 4);
         const test::LoggedReport report = runner.log.First(ReportCode::BadOption);
-        CHECK(test::Names(report.what, "SetRunsLow"));
-        CHECK(test::Names(report.what, "the group is 2, and there are 2"));
+        test::CheckNames(report.what, {"SetRunsLow", "the group is 2, and there are 2"});
         CHECK(test::Names(report.hint, "Give an index of SchedulerOptions::groups."));
     }
 }
@@ -1086,10 +935,8 @@ TEST_CASE("report NotRunning: SetRunsLow while the scheduler does not run", "[gr
 TEST_CASE("groups: trace hooks and reports name tasks of groups as usual", "[groups]") {
     for (const GroupLayout *layout : test::GroupLayouts()) {
         INFO(layout->Text());
-        SchedulerOptions options = layout->Options();
         test::TraceLog trace;
-        trace.AttachTo(options);
-        test::Runner runner(options);
+        test::Runner runner(trace.In(layout->Options()));
         const uint32_t other = layout->GroupCount() - 1;
         TaskOptions kind = InGroup(other);
         kind.name = "far";
@@ -1102,8 +949,8 @@ TEST_CASE("groups: trace hooks and reports name tasks of groups as usual", "[gro
         }) == Status::Ok);
         uint32_t begun = 0, elsewhere = 0;
         for (const test::LoggedEvent &event : trace.Events(test::Traced::TaskBegin)) {
-            begun += event.task == "far" ? 1 : 0;
-            elsewhere += event.task == "far" && !layout->MayRun(event.event.worker, other) ? 1 : 0;
+            begun += event.task == "far";
+            elsewhere += event.task == "far" && !layout->MayRun(event.event.worker, other);
         }
         CHECK(begun == 20);
         CHECK(elsewhere == 0);
@@ -1119,12 +966,16 @@ namespace {
 
 using test::CpusOfThread;
 using test::NiceOfThread;
+using test::Place;
 
-struct Place {
-    std::string name;
-    std::vector<uint32_t> cpus;
-    int nice = 0;
-};
+template <size_t kCount>
+SchedulerOptions OptionsOf(const WorkerGroup (&groups)[kCount]) {
+    SchedulerOptions options = test::Options(0);
+    options.groups = groups;
+    options.groupCount = uint32_t{kCount};
+    for (const WorkerGroup &group : groups) options.workers += group.workers;
+    return options;
+}
 
 std::vector<uint64_t> MaskOf(const std::vector<uint32_t> &cpus) {
     std::vector<uint64_t> words(1 + *std::max_element(cpus.begin(), cpus.end()) / 64);
@@ -1140,18 +991,14 @@ std::map<uint32_t, Place> PlacesOf(SchedulerOptions options, test::Life life) {
     } places;
     options.threads.user = &places;
     options.threads.onStart = [](uint32_t worker, void *user) {
-        char name[64] = "";
-        pthread_getname_np(pthread_self(), name, sizeof name);
         const std::lock_guard<std::mutex> lock(static_cast<Places *>(user)->mutex);
-        static_cast<Places *>(user)->of[worker] = {name, CpusOfThread(), NiceOfThread()};
+        static_cast<Places *>(user)->of[worker] = test::PlaceOfThread();
     };
     const int nice = NiceOfThread();
     const std::vector<uint32_t> cpus = CpusOfThread();
-    test::Runner runner(options);
-    CHECK(test::WhileItRuns(runner, life, [](TaskScheduler &) {}) == Status::Ok);
+    test::HostMayStall(options, life, [](TaskScheduler &) {});
     CHECK(NiceOfThread() == nice);  // the caller keeps its nice value
     CHECK(CpusOfThread() == cpus);
-    CHECK(test::Faults(runner.log) == "");
     CHECK(places.of.size() == options.workers - (life == test::Life::Run ? 1 : 0));
     return places.of;
 }
@@ -1159,16 +1006,11 @@ std::map<uint32_t, Place> PlacesOf(SchedulerOptions options, test::Life life) {
 }  // namespace
 
 TEST_CASE("groups: threads are named after their group, or else by threadName", "[groups]") {
-    WorkerGroup groups[3];
-    groups[0].workers = 2;
+    WorkerGroup groups[] = {Group(2), Group(1), Group(2)};
     groups[0].name = "big";
-    groups[1].workers = 1;
-    groups[2].workers = 2;
     groups[2].name = "a name that is far too long";
-    for (const test::Life life : {test::Life::Run, test::Life::Start}) {
-        SchedulerOptions options = test::Options(5);
-        options.groups = groups;
-        options.groupCount = 3;
+    for (const test::Life life : kLives) {
+        SchedulerOptions options = OptionsOf(groups);
         options.threadName = "jobs";
         for (const auto &[worker, place] : PlacesOf(options, life)) {
             const char *const name = worker < 2 ? "big " : worker < 3 ? "jobs " : "a name tha ";
@@ -1178,17 +1020,13 @@ TEST_CASE("groups: threads are named after their group, or else by threadName", 
 }
 
 TEST_CASE("groups: a group's nice value is added to threadNice and to the caller's", "[groups]") {
-    WorkerGroup groups[3];
-    groups[0].workers = groups[1].workers = 1;
-    groups[2].workers = 2;
+    WorkerGroup groups[] = {Group(1), Group(1), Group(2)};
     groups[1].nice = 4;
     groups[2].nice = 7;
     const int own = NiceOfThread();
-    for (const test::Life life : {test::Life::Run, test::Life::Start}) {
+    for (const test::Life life : kLives) {
         for (const int32_t nice : {0, 3}) {
-            SchedulerOptions options = test::Options(4);
-            options.groups = groups;
-            options.groupCount = 3;
+            SchedulerOptions options = OptionsOf(groups);
             options.threadNice = nice;
             for (const auto &[worker, place] : PlacesOf(options, life)) {
                 const int added = worker == 0 ? 0 : worker == 1 ? 4 : 7;
@@ -1201,16 +1039,12 @@ TEST_CASE("groups: a group's nice value is added to threadNice and to the caller
 TEST_CASE("groups: threads of a group run on its CPUs, others as `affinity` says", "[groups]") {
     const std::vector<uint32_t> usable = CpusOfThread();
     const std::vector<uint64_t> last = MaskOf({usable.back()});
-    for (const test::Life life : {test::Life::Run, test::Life::Start}) {
+    for (const test::Life life : kLives) {
         for (const Affinity::Kind kind : {Affinity::Kind::None, Affinity::Kind::Compact}) {
-            WorkerGroup groups[3];
-            groups[0].workers = groups[2].workers = 1;
-            groups[1].workers = 2;
+            WorkerGroup groups[] = {Group(1), Group(2), Group(1)};
             groups[1].cpus = last.data();
             groups[1].cpuWords = static_cast<uint32_t>(last.size());
-            SchedulerOptions options = test::Options(4);
-            options.groups = groups;
-            options.groupCount = 3;
+            SchedulerOptions options = OptionsOf(groups);
             options.affinity.kind = kind;
             for (const auto &[worker, place] : PlacesOf(options, life)) {
                 const std::vector<uint32_t> compact{usable[worker % usable.size()]};
@@ -1226,19 +1060,15 @@ TEST_CASE("groups: threads of a group run on its CPUs, others as `affinity` says
 // The words of all groups are copied, one group after the other.
 TEST_CASE("groups: CPUs of several groups are copied by Run and Start", "[groups]") {
     const std::vector<uint32_t> usable = CpusOfThread();
-    for (const test::Life life : {test::Life::Run, test::Life::Start}) {
+    for (const test::Life life : kLives) {
         std::vector<uint64_t> first = MaskOf({usable.front()}), second = MaskOf({usable.back()});
         first.resize(first.size() + 3);  // the lengths differ
-        WorkerGroup groups[3];
-        groups[0].workers = groups[1].workers = groups[2].workers = 1;
+        WorkerGroup groups[] = {Group(1), Group(1), Group(1)};
         groups[1].cpus = first.data();
         groups[1].cpuWords = static_cast<uint32_t>(first.size());
         groups[2].cpus = second.data();
         groups[2].cpuWords = static_cast<uint32_t>(second.size());
-        SchedulerOptions options = test::Options(3);
-        options.groups = groups;
-        options.groupCount = 3;
-        const std::map<uint32_t, Place> places = PlacesOf(options, life);
+        const std::map<uint32_t, Place> places = PlacesOf(OptionsOf(groups), life);
         CHECK(places.at(1).cpus == std::vector<uint32_t>{usable.front()});
         CHECK(places.at(2).cpus == std::vector<uint32_t>{usable.back()});
     }
@@ -1247,22 +1077,14 @@ TEST_CASE("groups: CPUs of several groups are copied by Run and Start", "[groups
 TEST_CASE("report BadOption: a group whose CPUs the system refuses; the run continues",
           "[groups]") {
     const std::vector<uint64_t> none(16);
-    const std::vector<uint32_t> usable = CpusOfThread();
-    WorkerGroup groups[2];
-    groups[0].workers = groups[1].workers = 1;
+    WorkerGroup groups[] = {Group(1), Group(1)};
     groups[1].cpus = none.data();
     groups[1].cpuWords = 16;
-    SchedulerOptions options = test::Options(2);
-    options.groups = groups;
-    options.groupCount = 2;
-    test::Runner runner(options);
+    test::Runner runner(OptionsOf(groups));
     test::Marks marks(20);
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        scheduler.AddTasksAndWait(20, marks.Tasks(), InGroup(1));
-    }) == Status::Ok);
+    CHECK(runner.Run(test::RunsAll(marks, InGroup(1))) == Status::Ok);
     CHECK(marks.Wrong() == 0);
-    CHECK(runner.log.Count() == 1);
-    CHECK(runner.log.CountOf(ReportCode::BadOption) == 1);
+    test::CheckOnly(runner.log, ReportCode::BadOption, 1);
     CHECK(test::Names(runner.log.First(ReportCode::BadOption).what, "worker 1"));
 }
 

@@ -4,10 +4,8 @@
 #include "support/child_process.h"
 #include "support/failing_allocation.h"
 #include "support/host_memory.h"
-#include "support/scheduler_run.h"
-#include "support/spin.h"
+#include "support/quiet_run.h"
 #include "support/thread_record.h"
-#include "support/threads.h"
 #include "support/trace_log.h"
 
 #include <atomic>
@@ -28,9 +26,7 @@ void UseEverything(TaskScheduler &scheduler, std::atomic<uint32_t> &wrong) {
     test::Marks many(3000), pinned(40), own(600);
     test::Batch parent(1, [&](TaskScheduler &inside, uint32_t) {
         inside.AddTasksAndWait(600, own.Tasks(), test::kHigh);
-        TaskOptions here;
-        here.worker = 0;
-        inside.AddTasksAndWait(40, pinned.Tasks(), here);
+        inside.AddTasksAndWait(40, pinned.Tasks(), test::PinnedTo(0));
     });
     Counter first(1), second;
     Counter *const both[2] = {&first, &second};
@@ -90,11 +86,8 @@ TEST_CASE("memory hooks: each pair is used without the other", "[hooks]") {
         test::HostMemory memory;
         SchedulerOptions options = test::Options(2, 10);
         memory.AttachTo(options.memory, !stacks, stacks);
-        test::Runner runner(options);
         test::Marks marks(100);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            scheduler.AddTasksAndWait(100, marks.Tasks());
-        }) == Status::Ok);
+        CHECK(test::Runner(options).Run(test::RunsAll(marks)) == Status::Ok);
         CHECK(marks.Wrong() == 0);
         CHECK((memory.Reservations() != 0) == stacks);
         CHECK((memory.Allocations() != 0) == !stacks);
@@ -135,7 +128,6 @@ TEST_CASE("thread hooks: called at start and end of each thread of weft, with it
             test::ThreadRecord record;
             SchedulerOptions options = test::Options(workers);
             record.AttachTo(options.threads);
-            test::Runner runner(options);
             std::atomic<uint32_t> wrong{0};
             const std::thread::id caller = std::this_thread::get_id();
             test::Batch batch(200, [&](TaskScheduler &scheduler, uint32_t) {
@@ -154,12 +146,12 @@ TEST_CASE("thread hooks: called at start and end of each thread of weft, with it
                 }
                 wrong.fetch_add(record.stops != 0);
             });
-            CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
-                      if (scheduler.AttachThread() != Status::Ok) wrong.fetch_add(1);
-                      scheduler.AddTasksAndWait(200, batch.Tasks());
-                      scheduler.DetachThread();
-                      record.tasksDone.store(true);
-                  }) == Status::Ok);
+            test::HostMayStall(options, life, [&](TaskScheduler &scheduler) {
+                wrong.fetch_add(scheduler.AttachThread() != Status::Ok);
+                scheduler.AddTasksAndWait(200, batch.Tasks());
+                scheduler.DetachThread();
+                record.tasksDone.store(true);
+            });
             const uint32_t expected = life == test::Life::Run ? workers - 1 : workers;
             CHECK(record.starts == expected);
             CHECK(record.stops == expected);
@@ -180,32 +172,23 @@ TEST_CASE("thread hooks: each of them can be used alone", "[hooks]") {
         SchedulerOptions options = test::Options(3);
         record.AttachTo(options.threads);
         (start ? options.threads.onStop : options.threads.onStart) = nullptr;
-        test::Runner runner(options);
-        CHECK(runner.Run([](TaskScheduler &) {}) == Status::Ok);
+        test::RunQuietly(options, [](TaskScheduler &) {});
         CHECK(record.starts == (start ? 2 : 0));
         CHECK(record.stops == (start ? 0 : 2));
-        CHECK(runner.log.Text() == "");
     }
 }
 
-namespace {
-
-void Nothing(TaskScheduler *, void *) {}
-
-size_t CountNamed(const std::vector<test::LoggedEvent> &events, const std::string &task) {
+static size_t CountNamed(const std::vector<test::LoggedEvent> &events, const std::string &task) {
     size_t count = 0;
     for (const test::LoggedEvent &logged : events) count += logged.task == task;
     return count;
 }
 
-}  // namespace
-
 TEST_CASE("trace hooks: their events are consistent in each configuration", "[hooks][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         test::TraceLog trace;
-        SchedulerOptions options = test::Options(point);
-        trace.AttachTo(options);
+        const SchedulerOptions options = trace.In(test::Options(point));
         test::Runner runner(options);
         Counter gate(1);
         std::atomic<uint32_t> ran{0};
@@ -220,16 +203,16 @@ TEST_CASE("trace hooks: their events are consistent in each configuration", "[ho
             if (i % 2 == 0) throw 1;
 #endif
         });
-        test::Batch opener(
-            1, [&](TaskScheduler &scheduler, uint32_t) { scheduler.DecrementCounter(&gate); });
-        CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
-                  scheduler.AddTask(waiter[0], nullptr, test::Named("waits"));
-                  scheduler.AddTasks(1, opener.Tasks(), nullptr, test::Named("opens"));
-                  scheduler.AttachThread();
-                  scheduler.AddTasksAndWait(4, throwing.Tasks(), test::Named("throws"));
-                  scheduler.AddTasksAndWait(4, throwing.Tasks(), test::Named("throws too"));
-                  scheduler.DetachThread();
-              }) == Status::Ok);
+        test::Batch opener = test::Lowers(gate);
+        const auto host = [&](TaskScheduler &scheduler) {
+            scheduler.AddTask(waiter[0], nullptr, test::Named("waits"));
+            scheduler.AddTasks(1, opener.Tasks(), nullptr, test::Named("opens"));
+            scheduler.AttachThread();
+            scheduler.AddTasksAndWait(4, throwing.Tasks(), test::Named("throws"));
+            scheduler.AddTasksAndWait(4, throwing.Tasks(), test::Named("throws too"));
+            scheduler.DetachThread();
+        };
+        CHECK(test::WhileItRuns(runner, test::Life::Start, host) == Status::Ok);
         CHECK(ran.load() == 9);
         const std::vector<test::LoggedEvent> begun = trace.Events(test::Traced::TaskBegin);
         CHECK(CountNamed(begun, "waits") == 1);
@@ -239,30 +222,23 @@ TEST_CASE("trace hooks: their events are consistent in each configuration", "[ho
         CHECK(begun.size() == 10);
         CHECK(test::Inconsistencies(trace.Events()) == "");
         const uint32_t places = point.workers + options.maxAttached;
-        for (const test::LoggedEvent &logged : begun) {
+        for (const test::LoggedEvent &logged : begun)
             CHECK((logged.event.worker < places && logged.event.fiber < test::FibersOf(options)));
-        }
     }
 }
 
 TEST_CASE("trace hooks: events of a task name worker and fiber, submissions size, name and counter",
           "[hooks]") {
     test::TraceLog trace;
-    SchedulerOptions options = test::Options(2);
-    trace.AttachTo(options);
-    test::Runner runner(options);
     uint32_t worker = 0, fiber = 0;
     Counter counter;
     test::Batch pinned(1, [&](TaskScheduler &scheduler, uint32_t) {
         worker = scheduler.CurrentWorker();
         fiber = scheduler.CurrentFiber();
     });
-    TaskOptions there;
-    there.worker = 1;
-    there.name = "there";
-    const std::vector<Task> tasks(40, Task{Nothing, nullptr});
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        scheduler.AddTask(pinned[0], nullptr, there);
+    const std::vector<Task> tasks(40, Task{[](TaskScheduler *, void *) {}, nullptr});
+    CHECK(test::Runner(trace.In(test::Options(2))).Run([&](TaskScheduler &scheduler) {
+        scheduler.AddTask(pinned[0], nullptr, test::PinnedTo(1, "there"));
         scheduler.AddTasks(40, tasks.data(), &counter, test::kHigh);
         scheduler.WaitForCounter(&counter);
         scheduler.AddTask(tasks[0]);
@@ -295,17 +271,14 @@ TEST_CASE("trace hooks: events of a task name worker and fiber, submissions size
 TEST_CASE("trace hooks: each park has an unpark", "[hooks]") {
     for (uint32_t workers : {1u, 3u}) {
         test::TraceLog trace;
-        SchedulerOptions options = test::Options(workers, 10, IdlePolicy::Sleep);
-        trace.AttachTo(options);
-        test::Runner runner(options);
+        const SchedulerOptions options = test::Options(workers, 10, IdlePolicy::Sleep);
         test::Marks marks(1);
-        CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
-                  CHECK(test::SpinUntil(
-                      [&] { return trace.CountOf(test::Traced::Park) >= workers; }));
-                  const size_t before = trace.CountOf(test::Traced::Unpark);
-                  scheduler.AddTasksAndWait(1, marks.Tasks());
-                  CHECK(trace.CountOf(test::Traced::Unpark) > before);
-              }) == Status::Ok);
+        test::HostMayStall(trace.In(options), [&](TaskScheduler &scheduler) {
+            CHECK(test::SpinUntil([&] { return trace.CountOf(test::Traced::Park) >= workers; }));
+            const size_t before = trace.CountOf(test::Traced::Unpark);
+            scheduler.AddTasksAndWait(1, marks.Tasks());
+            CHECK(trace.CountOf(test::Traced::Unpark) > before);
+        });
         CHECK(trace.CountOf(test::Traced::Park) == trace.CountOf(test::Traced::Unpark));
         CHECK(test::Inconsistencies(trace.Events()) == "");
     }
@@ -315,12 +288,10 @@ TEST_CASE("trace hooks: only events of the chosen kinds are told", "[hooks]") {
     for (int kind = -1; kind < test::kTracedKinds; ++kind) {
         test::TraceLog trace;
         // There is one worker, so the task has to wait.
-        SchedulerOptions options = test::Options(1, 10, IdlePolicy::Sleep);
-        trace.AttachTo(options, kind >= 0 ? 1u << kind : 0);
-        test::Runner runner(options);
+        const SchedulerOptions options = test::Options(1, 10, IdlePolicy::Sleep);
+        test::Runner runner(trace.In(options, kind >= 0 ? 1u << kind : 0));
         Counter gate(1);
-        test::Batch opener(
-            1, [&](TaskScheduler &scheduler, uint32_t) { scheduler.DecrementCounter(&gate); });
+        test::Batch opener = test::Lowers(gate);
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             scheduler.AddTask(opener[0]);
             scheduler.WaitForCounter(&gate);
@@ -337,9 +308,7 @@ TEST_CASE("trace hooks: all of these events but FiberSwitch, Park and Unpark may
           "[hooks]") {
     for (uint32_t workers : {1u, 3u}) {
         test::TraceLog trace;
-        SchedulerOptions options = test::Options(workers, 10, IdlePolicy::Sleep);
-        trace.AttachTo(options);
-        test::Runner runner(options);
+        test::Runner runner(trace.In(test::Options(workers, 10, IdlePolicy::Sleep)));
         std::atomic<uint32_t> ran{0}, kinds{0};
         std::atomic<bool> done[test::kTracedKinds]{};
         test::Batch extra(1, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
@@ -370,9 +339,7 @@ TEST_CASE("trace hooks: all of these events but FiberSwitch, Park and Unpark may
 
 TEST_CASE("report InHook: a trace hook adds child tasks; that has no effect", "[hooks]") {
     test::TraceLog trace;
-    SchedulerOptions options = test::Options(1, 10, IdlePolicy::Sleep);
-    trace.AttachTo(options);
-    test::Runner runner(options);
+    test::Runner runner(trace.In(test::Options(1, 10, IdlePolicy::Sleep)));
     uint32_t ran = 0, asked = 0;  // one worker, so never two hooks at once
     test::Batch child(1, [&](TaskScheduler &, uint32_t) { ++ran; });
     bool inside = false, kinds[test::kTracedKinds]{};
@@ -383,8 +350,7 @@ TEST_CASE("report InHook: a trace hook adds child tasks; that has no effect", "[
         runner.scheduler.AddChildTasks(1, child.Tasks());
     };
     Counter gate(1), counter;
-    test::Batch opener(
-        1, [&](TaskScheduler &scheduler, uint32_t) { scheduler.DecrementCounter(&gate); });
+    test::Batch opener = test::Lowers(gate);
     test::Batch parent(1, [&](TaskScheduler &scheduler, uint32_t) {
         scheduler.AddTask(opener[0]);
         scheduler.WaitForCounter(&gate);
@@ -397,8 +363,7 @@ TEST_CASE("report InHook: a trace hook adds child tasks; that has no effect", "[
     }) == Status::Ok);
     for (int kind = 0; kind < static_cast<int>(test::Traced::Park); ++kind) CHECK(kinds[kind]);
     CHECK(ran == 0);
-    CHECK(runner.log.CountOf(ReportCode::InHook) == asked);
-    CHECK(runner.log.Count() == asked);
+    test::CheckOnly(runner.log, ReportCode::InHook, asked);
 }
 
 TEST_CASE("report InHook: onReport adds child tasks; that has no effect", "[hooks]") {

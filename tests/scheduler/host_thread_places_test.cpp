@@ -22,21 +22,8 @@ using namespace weft;
 namespace {
 
 using test::NiceOfThread;
-
-struct Place {
-    std::string name;
-    test::Cpus cpus;
-    int nice = 0;
-    bool operator==(const Place &other) const {
-        return name == other.name && cpus == other.cpus && nice == other.nice;
-    }
-};
-
-Place PlaceOfThread() {
-    char name[64] = "";
-    pthread_getname_np(pthread_self(), name, sizeof name);
-    return {name, test::CpusOfThread(), NiceOfThread()};
-}
+using test::Place;
+using test::PlaceOfThread;
 
 // What the host chooses for its threads. None of it is what the options below say.
 Place Wanted(uint32_t thread, const test::Cpus &usable) {
@@ -88,7 +75,7 @@ TEST_CASE("host threads: a thread keeps its name, its CPUs and its nice value", 
                            [&](TaskScheduler &, uint32_t i) { inTask[i] = PlaceOfThread(); });
         Counter counter;
         for (uint32_t i = 0; i < kCount; ++i)
-            runner.scheduler.AddTask(pinned[i], &counter, {Priority::Normal, i, "pinned"});
+            runner.scheduler.AddTask(pinned[i], &counter, test::PinnedTo(i));
         runner.scheduler.WaitForCounter(&counter);
         runner.scheduler.Stop();
         threads.Join();

@@ -2,9 +2,7 @@
 
 #include "platform/floating_point.h"
 #include "support/control_words.h"
-#include "support/scheduler_run.h"
-#include "support/spin.h"
-#include "support/threads.h"
+#include "support/quiet_run.h"
 
 #include <atomic>
 #include <memory>
@@ -49,7 +47,7 @@ private:
     test::Threads m_threads;
 };
 
-TaskOptions PinnedTo(uint32_t worker) { return {Priority::Normal, worker, "pinned"}; }
+using test::PinnedTo;
 
 }  // namespace
 
@@ -80,11 +78,10 @@ TEST_CASE("host threads: each worker runs on the thread that called RunWorker", 
                 submit(runner.scheduler);
                 runner.scheduler.Stop();
             } else {
-                const Status status = runner.Run([&](TaskScheduler &scheduler) {
+                REQUIRE(runner.Run([&](TaskScheduler &scheduler) {
                     workers = std::make_unique<Workers>(scheduler, first, count - first);
                     submit(scheduler);
-                });
-                REQUIRE(status == Status::Ok);
+                }) == Status::Ok);
             }
             CHECK(workers->AllReturnedOk());
             CHECK(marks.Wrong() == 0);
@@ -148,10 +145,8 @@ TEST_CASE("host threads: a stall is reported while a worker has no thread", "[ho
     test::Runner runner(options);
     REQUIRE(runner.scheduler.Start() == Status::Ok);
     Workers first(runner.scheduler, 0, 1);
-    Counter never, done;
-    runner.scheduler.IncrementCounter(&never);
-    test::Batch waits(
-        1, [&](TaskScheduler &scheduler, uint32_t) { scheduler.WaitForCounter(&never); });
+    Counter never(1), done;
+    test::Batch waits = test::WaitsFor(never);
     runner.scheduler.AddTask(waits[0], &done);
     CHECK(test::SpinUntil([&] { return runner.log.CountOf(ReportCode::Stalled) != 0; }));
     runner.scheduler.DecrementCounter(&never);

@@ -1,8 +1,7 @@
 #include "weft/inspect.h"
 
 #include "support/failing_allocation.h"
-#include "support/scheduler_run.h"
-#include "support/spin.h"
+#include "support/quiet_run.h"
 #include "weft/external_work.h"
 #include "weft/sync/mutex.h"
 #include "weft/sync/shared_mutex.h"
@@ -63,6 +62,13 @@ Told DescribeWhen(TaskScheduler &scheduler, uint32_t count) {
     return told;
 }
 
+// The same, after it has added a task.
+Told AddAndDescribe(TaskScheduler &scheduler, const Task &task, Counter *counter, const char *name,
+                    uint32_t count) {
+    scheduler.AddTask(task, counter, test::Named(name));
+    return DescribeWhen(scheduler, count);
+}
+
 // Names of the members of a cycle, in the order of the waits, from the first one in the order of
 // names. "" if it is no cycle.
 std::string CycleOf(const Told &told) {
@@ -85,19 +91,13 @@ std::string CycleOf(const Told &told) {
 TEST_CASE("inspect: causes of waits while the host runs", "[inspect]") {
     for (const uint32_t workers : {1u, 3u}) {
         INFO(workers << " workers");
-        test::Runner runner(test::Options(workers));
-        CHECK(runner.Run([](TaskScheduler &scheduler) {
+        test::RunQuietly(test::Options(workers), [](TaskScheduler &scheduler) {
             // "lowers a" waits for b, "lowers b" for c, "lowers c" for a. The host holds a unit of
             // each counter, so that no wait ends before all have begun. It keeps that of b.
             Counter a(1), b(4), c(1), host(1), root(1), sleeper(1), others;
-            const auto waitsFor = [](Counter &counter, uint32_t value = 0) {
-                return [&counter, value](TaskScheduler &running, uint32_t) {
-                    running.WaitForCounter(&counter, value);
-                };
-            };
-            test::Batch forA(1, waitsFor(a)), forB(1, waitsFor(b, 3)), forC(1, waitsFor(c));
-            test::Batch forHost(1, waitsFor(host)), forRoot(1, waitsFor(root));
-            test::Batch forSleeper(1, waitsFor(sleeper));
+            test::Batch forA = test::WaitsFor(a), forB = test::WaitsFor(b, 3);
+            test::Batch forC = test::WaitsFor(c), forHost = test::WaitsFor(host);
+            test::Batch forRoot = test::WaitsFor(root), forSleeper = test::WaitsFor(sleeper);
             Counter over(1);
             std::atomic<uint32_t> wrong{0};
             test::Batch sleeps(1, [&](TaskScheduler &running, uint32_t) {
@@ -107,8 +107,7 @@ TEST_CASE("inspect: causes of waits while the host runs", "[inspect]") {
             Told told;
             // The task waits before the next one is there. So no task runs on top of another one.
             const auto add = [&](const test::Batch &task, Counter *counter, const char *name) {
-                scheduler.AddTask(task[0], counter, test::Named(name));
-                told = DescribeWhen(scheduler, ++waiting);
+                told = AddAndDescribe(scheduler, task[0], counter, name, ++waiting);
             };
             add(forB, &a, "lowers a");
             add(forHost, &b, "before b");
@@ -145,31 +144,27 @@ TEST_CASE("inspect: causes of waits while the host runs", "[inspect]") {
             for (Counter *counter : {&a, &b, &c, &root, &sleeper, &others})
                 scheduler.WaitForCounter(counter);
             CHECK(wrong == 0);
-        }) == Status::Ok);
-        CHECK(runner.log.Text() == "");
+        });
     }
 }
 
 TEST_CASE("inspect: a wait for a task that runs, and for one of several counters", "[inspect]") {
-    test::Runner runner(test::Options(2));
-    CHECK(runner.Run([](TaskScheduler &scheduler) {
+    test::RunQuietly(test::Options(2), [](TaskScheduler &scheduler) {
         Counter busy(1), all, gates[2] = {Counter(1), Counter(1)};
         std::atomic<bool> over{false};
         std::atomic<uint32_t> wrong{0};
         test::Batch runs(1, [&](TaskScheduler &, uint32_t) {
             wrong += !test::SpinUntil([&] { return over.load(); });
         });
-        test::Batch waits(1,
-                          [&](TaskScheduler &running, uint32_t) { running.WaitForCounter(&busy); });
+        test::Batch waits = test::WaitsFor(busy);
         test::Batch any(1, [&](TaskScheduler &running, uint32_t) {
             Counter *const counters[2] = {&gates[0], &gates[1]};
             running.WaitForAny(2, counters);
         });
         scheduler.AddTask(any[0], &all, test::Named("any"));
-        scheduler.AddTask(waits[0], &all, test::Named("waits"));
-        CHECK(DescribeWhen(scheduler, 2).byName["waits"].cause == WaitCause::Nobody);
+        Told told = AddAndDescribe(scheduler, waits[0], &all, "waits", 2);
+        CHECK(told.byName["waits"].cause == WaitCause::Nobody);
         scheduler.AddTask(runs[0], &busy, test::Named("runs"));
-        Told told;
         CHECK(test::SpinUntil([&] {
             told = Describe(scheduler);
             return ByTask(told.byName["waits"]) == "runs";
@@ -181,19 +176,14 @@ TEST_CASE("inspect: a wait for a task that runs, and for one of several counters
         scheduler.DecrementCounter(&gates[1]);
         scheduler.WaitForCounter(&all);
         CHECK(wrong == 0);
-    }) == Status::Ok);
-    CHECK(runner.log.Text() == "");
+    });
 }
 
 TEST_CASE("inspect: a task that waits for its own end, and one that leaves its own unit",
           "[inspect]") {
-    test::Runner runner(test::Options(1));
-    CHECK(runner.Run([](TaskScheduler &scheduler) {
+    test::RunQuietly(test::Options(1), [](TaskScheduler &scheduler) {
         Counter own;
-        test::Batch self(1,
-                         [&](TaskScheduler &running, uint32_t) { running.WaitForCounter(&own); });
-        test::Batch one(1,
-                        [&](TaskScheduler &running, uint32_t) { running.WaitForCounter(&own, 1); });
+        test::Batch self = test::WaitsFor(own), one = test::WaitsFor(own, 1);
         scheduler.AddTask(one[0], &own, test::Named("one"));
         scheduler.IncrementCounter(&own);
         Told told = DescribeWhen(scheduler, 1);
@@ -207,40 +197,31 @@ TEST_CASE("inspect: a task that waits for its own end, and one that leaves its o
         scheduler.DecrementCounter(&own, 2);  // the only worker runs this task
         scheduler.IncrementCounter(&own, 2);
         scheduler.WaitForCounter(&own);
-    }) == Status::Ok);
-    CHECK(runner.log.Text() == "");
+    });
 }
 
 TEST_CASE("inspect: a task whose wait is over is no waiter", "[inspect]") {
-    test::Runner runner(test::Options(1));
-    CHECK(runner.Run([](TaskScheduler &scheduler) {
+    test::RunQuietly(test::Options(1), [](TaskScheduler &scheduler) {
         Counter gate(1), all;
-        test::Batch waits(3,
-                          [&](TaskScheduler &running, uint32_t) { running.WaitForCounter(&gate); });
+        test::Batch waits = test::WaitsFor(gate, 0, 3);
         scheduler.AddTasks(3, waits.Tasks(), &all);
         DescribeWhen(scheduler, 3);
         scheduler.DecrementCounter(&gate);
         CHECK(Describe(scheduler).order.empty());  // the only worker runs this task
         scheduler.WaitForCounter(&all);
-    }) == Status::Ok);
-    CHECK(runner.log.Text() == "");
+    });
 }
 
 TEST_CASE("inspect: a waiting task that runs on top of another one", "[inspect]") {
-    test::Runner runner(test::Options(1));
-    CHECK(runner.Run([](TaskScheduler &scheduler) {
+    test::RunQuietly(test::Options(1), [](TaskScheduler &scheduler) {
         Counter gate(1), outer, all;
-        test::Batch inner(1,
-                          [&](TaskScheduler &running, uint32_t) { running.WaitForCounter(&gate); });
+        test::Batch inner = test::WaitsFor(gate), forParent = test::WaitsFor(outer);
         test::Batch parent(1, [&](TaskScheduler &running, uint32_t) {
             running.AddTasksAndWait(1, inner.Tasks(), test::Named("inner"));
         });
-        test::Batch forParent(
-            1, [&](TaskScheduler &running, uint32_t) { running.WaitForCounter(&outer); });
-        scheduler.AddTask(parent[0], &outer, test::Named("parent"));
-        CHECK(DescribeWhen(scheduler, 1).byName.count("inner") == 1);
-        scheduler.AddTask(forParent[0], &all, test::Named("for parent"));
-        const Told told = DescribeWhen(scheduler, 2);
+        Told told = AddAndDescribe(scheduler, parent[0], &outer, "parent", 1);
+        CHECK(told.byName.count("inner") == 1);
+        told = AddAndDescribe(scheduler, forParent[0], &all, "for parent", 2);
         CHECK(told.byName.at("inner").cause == WaitCause::Nobody);
         CHECK(told.byName.at("inner").counter == &gate);
         CHECK(told.byName.at("for parent").cause == WaitCause::Stuck);
@@ -248,8 +229,7 @@ TEST_CASE("inspect: a waiting task that runs on top of another one", "[inspect]"
         scheduler.DecrementCounter(&gate);
         scheduler.WaitForCounter(&outer);
         scheduler.WaitForCounter(&all);
-    }) == Status::Ok);
-    CHECK(runner.log.Text() == "");
+    });
 }
 
 // A wait may run a task of its counter on its own stack, or leave it to others. So these tests are
@@ -259,8 +239,7 @@ constexpr int kMostRuns = 100;
 TEST_CASE("inspect: the counter of a task on top of another one", "[inspect]") {
     bool isOnTop = false;
     for (int run = 0; run < kMostRuns && !isOnTop; ++run) {
-        test::Runner runner(test::Options(1));
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::RunQuietly(test::Options(1), [&](TaskScheduler &scheduler) {
             Counter gate(1), begun(1), children, all;
             uint32_t fiber = kAnyWorker;
             test::Batch child(1, [&](TaskScheduler &running, uint32_t) {
@@ -273,21 +252,18 @@ TEST_CASE("inspect: the counter of a task on top of another one", "[inspect]") {
                 running.AddTask(child[0], &children, test::Named("child"));
                 running.WaitForCounter(&children);
             });
-            test::Batch other(
-                1, [&](TaskScheduler &running, uint32_t) { running.WaitForCounter(&children); });
+            test::Batch other = test::WaitsFor(children);
             scheduler.AddTask(parent[0], &all, test::Named("parent"));
             scheduler.WaitForCounter(&begun);
             if (isOnTop) {
                 CHECK(DescribeWhen(scheduler, 1).byName.count("child") == 1);
-                scheduler.AddTask(other[0], &all, test::Named("other"));
-                Told told = DescribeWhen(scheduler, 2);
+                Told told = AddAndDescribe(scheduler, other[0], &all, "other", 2);
                 CHECK(told.byName["other"].cause == WaitCause::Stuck);
                 CHECK(ByTask(told.byName["other"]) == "child");
             }
             scheduler.DecrementCounter(&gate);
             scheduler.WaitForCounter(&all);
-        }) == Status::Ok);
-        CHECK(runner.log.Text() == "");
+        });
     }
     CHECK(isOnTop);
 }
@@ -296,8 +272,7 @@ TEST_CASE("inspect: a task waits for the one below it on the same stack", "[insp
     bool isOnTop = false;
     Told told;
     for (int run = 0; run < kMostRuns && !isOnTop; ++run) {
-        test::Runner runner(test::Options(1));
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::RunQuietly(test::Options(1), [&](TaskScheduler &scheduler) {
             Counter outer(1), begun(1), inner;
             uint32_t fiber = kAnyWorker;
             test::Batch top(1, [&](TaskScheduler &running, uint32_t) {
@@ -315,12 +290,12 @@ TEST_CASE("inspect: a task waits for the one below it on the same stack", "[insp
             if (isOnTop) told = DescribeWhen(scheduler, 1);
             scheduler.DecrementCounter(&outer);
             scheduler.WaitForCounter(&outer);
-        }) == Status::Ok);
-        CHECK(runner.log.Text() == "");
+        });
     }
     REQUIRE(told.byName.count("top") == 1);
-    CHECK(told.byName.at("top").cause == WaitCause::Cycle);
-    CHECK(told.byName.at("top").byFiber == told.byName.at("top").fiber);
+    const WaiterInfo top = told.byName.at("top");
+    CHECK(top.cause == WaitCause::Cycle);
+    CHECK(top.byFiber == top.fiber);
 }
 
 TEST_CASE("inspect: external threads, attached threads, and queued tasks", "[inspect]") {
@@ -379,19 +354,13 @@ TEST_CASE("report Stalled: names cycles, roots and what waits behind them", "[in
         runner.scheduler.DecrementCounter(&b, 2);
         runner.scheduler.DecrementCounter(&gate);
     });
-    test::Batch forA(1, [&](TaskScheduler &running, uint32_t) { running.WaitForCounter(&a); });
-    test::Batch forB(1, [&](TaskScheduler &running, uint32_t) { running.WaitForCounter(&b, 1); });
-    test::Batch forGate(1,
-                        [&](TaskScheduler &running, uint32_t) { running.WaitForCounter(&gate); });
-    test::Batch forRoot(5,
-                        [&](TaskScheduler &running, uint32_t) { running.WaitForCounter(&root); });
+    test::Batch forA = test::WaitsFor(a), forB = test::WaitsFor(b, 1);
+    test::Batch forGate = test::WaitsFor(gate), forRoot = test::WaitsFor(root, 0, 5);
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         Counter all;
-        scheduler.AddTask(forB[0], &a, test::Named("first"));
-        DescribeWhen(scheduler, 1);  // it waits before the next one is there
+        AddAndDescribe(scheduler, forB[0], &a, "first", 1);  // waits before the next one is there
         scheduler.AddTask(forA[0], &b, test::Named("second"));
-        scheduler.AddTask(forGate[0], &root, test::Named("root"));
-        DescribeWhen(scheduler, 3);
+        AddAndDescribe(scheduler, forGate[0], &root, "root", 3);
         scheduler.AddTasks(5, forRoot.Tasks(), &all, test::Named("behind"));
         DescribeWhen(scheduler, 8);
         scheduler.DecrementCounter(&a);
@@ -408,13 +377,10 @@ TEST_CASE("report Stalled: names cycles, roots and what waits behind them", "[in
     const size_t stuck = what.find("behind these: ");
     CHECK(test::Names(what, "9 fibers wait: in a cycle: "));
     CHECK((cycle < none && none < stuck && stuck < what.size()));
-    const std::string inCycle = what.substr(cycle, none - cycle);
-    CHECK(test::Names(inCycle, "'first' for counter "));
-    CHECK(test::Names(inCycle, "'second' for counter "));
+    test::CheckNames(what.substr(cycle, none - cycle),
+                     {"'first' for counter ", "'second' for counter "});
     CHECK(test::Names(what.substr(none, stuck - none), "'root' for counter "));
-    CHECK(test::Names(what.substr(stuck), "'behind'"));
-    CHECK(test::Names(what.substr(stuck), "'root'"));
-    CHECK(test::Names(what.substr(stuck), "'main' for counter "));
+    test::CheckNames(what.substr(stuck), {"'behind'", "'root'", "'main' for counter "});
 }
 
 TEST_CASE("inspect: tasks that hold locks", "[inspect][sync]") {
@@ -454,15 +420,11 @@ TEST_CASE("inspect: tasks that hold locks", "[inspect][sync]") {
                 c.lock();
                 c.unlock();
             });
-            scheduler.AddTask(ab[0], &all, test::Named("ab"));
-            DescribeWhen(scheduler, 1);
-            scheduler.AddTask(ba[0], &all, test::Named("ba"));
-            DescribeWhen(scheduler, 2);
-            scheduler.AddTask(reader[0], &all, test::Named("reader"));
-            DescribeWhen(scheduler, 3);
+            AddAndDescribe(scheduler, ab[0], &all, "ab", 1);
+            AddAndDescribe(scheduler, ba[0], &all, "ba", 2);
+            AddAndDescribe(scheduler, reader[0], &all, "reader", 3);
             scheduler.AddTask(behind[0], &all, test::Named("behind"));
-            scheduler.AddTask(writer[0], &all, test::Named("writer"));
-            Told told = DescribeWhen(scheduler, 5);
+            Told told = AddAndDescribe(scheduler, writer[0], &all, "writer", 5);
             CHECK(told.byName["ab"].cause == WaitCause::Nobody);
             CHECK(told.byName["ab"].lock == nullptr);
             CHECK(told.byName["behind"].cause == WaitCause::Stuck);
@@ -491,8 +453,7 @@ TEST_CASE("inspect: tasks that hold locks", "[inspect][sync]") {
             scheduler.WaitForCounter(&all);
         }) == Status::Ok);
         CHECK(wrong.load() == 0);
-        CHECK(runner.log.CountOf(ReportCode::WrongThread) == 1);  // "ba" unlocks b, too
-        CHECK(runner.log.Count() == 1);
+        test::CheckOnly(runner.log, ReportCode::WrongThread, 1);  // "ba" unlocks b, too
     }
 }
 
@@ -567,39 +528,30 @@ TEST_CASE("report Stalled: names the holders of locks", "[inspect][idle][sync]")
     }) == Status::Ok);
     external.join();
     const std::string what = runner.log.First(ReportCode::Stalled).what;
-    INFO(what);
-    CHECK(test::Names(what, "in a cycle: fiber "));
-    CHECK(test::Names(what, "'twice' for lock "));
-    CHECK(test::Names(what, " held by fiber "));
+    test::CheckNames(what, {"in a cycle: fiber ", "'twice' for lock ", " held by fiber "});
     CHECK(runner.log.Count() == 1);
 }
 
 TEST_CASE("inspect: the counts of a scheduler and of its workers", "[inspect]") {
     const SchedulerOptions options = test::Options(1);
-    test::Runner runner(options);
-    const auto inUse = [](const Statistics &of) { return of.fibersInUse; };
-    const auto touched = [](const Statistics &of) { return of.fibersTouched; };
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+    test::RunQuietly(options, [&](TaskScheduler &scheduler) {
         const Statistics before = GetStatistics(scheduler);
         CHECK(before.workers == 1);
         CHECK(before.attachedThreads == 0);
         CHECK(before.fibers == test::FibersOf(options));
-        CHECK(inUse(before) == 1);  // the main task
-        CHECK(before.fibersInUse == 1);
-        CHECK(touched(before) == 1);
+        CHECK(before.fibersInUse == 1);  // the main task
         CHECK(before.fibersTouched == 1);
         CHECK(before.pendingTasks == 1);
         CHECK(before.total.submitted == 1);
         Counter gate(1), counter;
-        test::Batch waits(10,
-                          [&](TaskScheduler &running, uint32_t) { running.WaitForCounter(&gate); });
+        test::Batch waits = test::WaitsFor(gate, 0, 10);
         scheduler.AddTasks(10, waits.Tasks(), &counter);
         DescribeWhen(scheduler, 10);
         const Statistics now = GetStatistics(scheduler);
         CHECK(now.total.submitted == 11);
         CHECK(now.pendingTasks == 11);
-        CHECK(inUse(now) == 11);
-        CHECK(touched(now) >= 11);
+        CHECK(now.fibersInUse == 11);
+        CHECK(now.fibersTouched >= 11);
         CHECK(now.total.suspensions >= before.total.suspensions + 10);
         scheduler.DecrementCounter(&gate);
         scheduler.WaitForCounter(&counter);
@@ -609,7 +561,7 @@ TEST_CASE("inspect: the counts of a scheduler and of its workers", "[inspect]") 
         const Statistics after = GetStatistics(scheduler);
         CHECK(after.total.finished == 17);
         CHECK(after.pendingTasks == 1);
-        CHECK(inUse(after) == 1);
+        CHECK(after.fibersInUse == 1);
         CHECK(after.total.inlineRuns > inlineRuns);
         CHECK(after.total.inlineRuns <= inlineRuns + 7);
         const WorkerStatistics worker = GetWorkerStatistics(scheduler, 0);
@@ -618,43 +570,40 @@ TEST_CASE("inspect: the counts of a scheduler and of its workers", "[inspect]") 
         CHECK(worker.steals == 0);
         CHECK(worker.wakes == 0);
         CHECK(GetWorkerStatistics(scheduler, 1).submitted == 0);  // no thread is attached
-    }) == Status::Ok);
-    CHECK(runner.log.Text() == "");
+    });
 }
 
 TEST_CASE("inspect: sleeps, wakes and steals are counted; tasks of external threads", "[inspect]") {
-    test::Runner runner(test::Options(2, 36, IdlePolicy::Sleep));
-    REQUIRE(runner.scheduler.Start() == Status::Ok);
-    const auto total = [&] { return GetStatistics(runner.scheduler).total; };
-    // both sleep
-    CHECK(test::SpinUntil([&] { return total().sleeps >= 2; }));
-    Counter counter;
-    // Each task runs only when the other one has begun. So the second worker steals one of them.
-    std::atomic<uint32_t> begun{0}, wrong{0};
-    test::Batch meets(2, [&](TaskScheduler &, uint32_t) {
-        begun.fetch_add(1);
-        wrong += !test::SpinUntil([&] { return begun.load() == 2; });
+    test::HostQuietly(test::Options(2, 36, IdlePolicy::Sleep), [](TaskScheduler &scheduler) {
+        const auto total = [&] { return GetStatistics(scheduler).total; };
+        CHECK(test::SpinUntil([&] { return total().sleeps >= 2; }));  // both sleep
+        Counter counter;
+        // Each task runs only when the other one has begun. So the second worker steals one of
+        // them.
+        std::atomic<uint32_t> begun{0}, wrong{0};
+        test::Batch meets(2, [&](TaskScheduler &, uint32_t) {
+            begun.fetch_add(1);
+            wrong += !test::SpinUntil([&] { return begun.load() == 2; });
+        });
+        test::Batch submits(1, [&](TaskScheduler &running, uint32_t) {
+            running.AddTasks(2, meets.Tasks(), &counter);
+            running.WaitForCounter(&counter);
+        });
+        Counter all;
+        scheduler.AddTask(submits[0], &all);
+        scheduler.WaitForCounter(&all);
+        CHECK(wrong == 0);
+        // A worker counts a task as finished after it has lowered the counter.
+        CHECK(test::SpinUntil([&] { return total().finished == 3; }));
+        const Statistics statistics = GetStatistics(scheduler);
+        CHECK(statistics.submittedOutside == 1);
+        CHECK(statistics.total.submitted == 2);
+        CHECK(statistics.total.steals >= 1);
+        CHECK(statistics.total.wakes >= 1);
+        const WorkerStatistics first = GetWorkerStatistics(scheduler, 0);
+        const WorkerStatistics second = GetWorkerStatistics(scheduler, 1);
+        CHECK(first.finished + second.finished == 3);
     });
-    test::Batch submits(1, [&](TaskScheduler &running, uint32_t) {
-        running.AddTasks(2, meets.Tasks(), &counter);
-        running.WaitForCounter(&counter);
-    });
-    Counter all;
-    runner.scheduler.AddTask(submits[0], &all);
-    runner.scheduler.WaitForCounter(&all);
-    CHECK(wrong == 0);
-    // A worker counts a task as finished after it has lowered the counter.
-    CHECK(test::SpinUntil([&] { return total().finished == 3; }));
-    const Statistics statistics = GetStatistics(runner.scheduler);
-    CHECK(statistics.submittedOutside == 1);
-    CHECK(statistics.total.submitted == 2);
-    CHECK(statistics.total.steals >= 1);
-    CHECK(statistics.total.wakes >= 1);
-    const WorkerStatistics first = GetWorkerStatistics(runner.scheduler, 0);
-    const WorkerStatistics second = GetWorkerStatistics(runner.scheduler, 1);
-    CHECK(first.finished + second.finished == 3);
-    runner.scheduler.Stop();
-    CHECK(runner.log.Text() == "");
 }
 
 TEST_CASE("inspect: misuse is reported, and has no effect", "[inspect]") {
@@ -717,8 +666,7 @@ TEST_CASE("watchdog: names the task that does not end", "[inspect]") {
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             Counter counter, gate(1);
             const ExternalWork work(scheduler, "high scores");
-            test::Batch waits(1,
-                              [&](TaskScheduler &self, uint32_t) { self.WaitForCounter(&gate); });
+            test::Batch waits = test::WaitsFor(gate);
             test::Batch spins(1, [&](TaskScheduler &, uint32_t) {
                 isReported = test::SpinUntil([&] { return runner.log.Count() != 0; });
             });
@@ -730,12 +678,10 @@ TEST_CASE("watchdog: names the task that does not end", "[inspect]") {
             scheduler.WaitForCounter(&counter);
         }) == Status::Ok);
         CHECK(isReported);
-        CHECK(runner.log.CountOf(ReportCode::NoProgress) == 1);
-        CHECK(runner.log.Count() == 1);
+        test::CheckOnly(runner.log, ReportCode::NoProgress, 1);
         report = runner.log.First(ReportCode::NoProgress);
     }
-    CHECK(test::Names(report.what, "no task has ended for 20 ms, and 3 are pending"));
-    CHECK(test::Names(report.what, "'spins'"));
-    CHECK(test::Names(report.what, "perhaps ended by external work 'high scores'"));
+    test::CheckNames(report.what, {"no task has ended for 20 ms, and 3 are pending", "'spins'",
+                                   "perhaps ended by external work 'high scores'"});
     CHECK(test::Names(report.hint, "Divide the task that runs"));
 }

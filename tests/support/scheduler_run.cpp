@@ -60,11 +60,11 @@ std::string Describe(const GridPoint &point) {
            " fibers, " + names[static_cast<int>(point.idle)];
 }
 
-weft::Status Runner::Run(std::function<void(weft::TaskScheduler &)> body) {
+weft::Status Runner::Run(std::function<void(weft::TaskScheduler &)> body,
+                         const weft::TaskOptions &options) {
     auto main = [&body](weft::TaskScheduler *running) { body(*running); };
     const weft::Task task = weft::MakeTask(main);
-    return scheduler.Run(task.function, task.arg,
-                         {weft::Priority::Normal, weft::kAnyWorker, "main"});
+    return scheduler.Run(task.function, task.arg, options);
 }
 
 bool YieldUntil(weft::TaskScheduler &scheduler, const std::function<bool()> &done) {

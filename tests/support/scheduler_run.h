@@ -38,7 +38,9 @@ public:
     explicit Runner(const GridPoint &point) : Runner(Options(point)) {}
 
     /// Runs `body(TaskScheduler &)` as the main task.
-    weft::Status Run(std::function<void(weft::TaskScheduler &)> body);
+    weft::Status Run(std::function<void(weft::TaskScheduler &)> body,
+                     const weft::TaskOptions &options = {weft::Priority::Normal, weft::kAnyWorker,
+                                                         "main"});
 
     ReportLog log;
     weft::TaskScheduler scheduler;
@@ -81,6 +83,22 @@ inline constexpr weft::TaskOptions kLow{weft::Priority::Low, weft::kAnyWorker, "
 
 inline weft::TaskOptions Named(const char *name) {
     return {weft::Priority::Normal, weft::kAnyWorker, name};
+}
+inline weft::TaskOptions PinnedTo(uint32_t worker, const char *name = "pinned") {
+    return {weft::Priority::Normal, worker, name};
+}
+
+/// `count` tasks that wait for `counter`.
+inline Batch WaitsFor(weft::Counter &counter, uint32_t value = 0, uint32_t count = 1) {
+    return Batch(count, [&counter, value](weft::TaskScheduler &scheduler, uint32_t) {
+        scheduler.WaitForCounter(&counter, value);
+    });
+}
+/// A task that lowers `counter` by 1.
+inline Batch Lowers(weft::Counter &counter) {
+    return Batch(1, [&counter](weft::TaskScheduler &scheduler, uint32_t) {
+        scheduler.DecrementCounter(&counter);
+    });
 }
 
 }  // namespace test

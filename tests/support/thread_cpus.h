@@ -1,11 +1,13 @@
-// The CPUs that the calling thread may use, and its nice value. Linux only.
+// The name of the calling thread, the CPUs that it may use, and its nice value. Linux only.
 #pragma once
 
 #include "support/child_process.h"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -47,5 +49,21 @@ inline ChildResult RunAgain(uint32_t cpu, const char *testCase) {
 }
 
 inline int NiceOfThread() { return getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())); }
+
+/// What the system knows of a thread.
+struct Place {
+    std::string name;
+    Cpus cpus;
+    int nice = 0;
+    bool operator==(const Place &other) const {
+        return name == other.name && cpus == other.cpus && nice == other.nice;
+    }
+};
+
+inline Place PlaceOfThread() {
+    char name[64] = "";
+    pthread_getname_np(pthread_self(), name, sizeof name);
+    return {name, CpusOfThread(), NiceOfThread()};
+}
 
 }  // namespace test

@@ -27,6 +27,12 @@ class TraceLog {
 public:
     /// `kinds`: see TraceHooks::kinds.
     void AttachTo(weft::SchedulerOptions &options, uint32_t kinds = (1u << kTracedKinds) - 1);
+    /// Returns `options` with this log.
+    weft::SchedulerOptions In(weft::SchedulerOptions options,
+                              uint32_t kinds = (1u << kTracedKinds) - 1) {
+        AttachTo(options, kinds);
+        return options;
+    }
 
     std::vector<LoggedEvent> Events() const;
     /// The events of one kind.
