@@ -10,22 +10,6 @@ namespace simulator {
 
 namespace {
 
-// Takes so many steps, so that other threads can get ahead.
-void Linger(uint32_t steps) {
-    for (; steps != 0; --steps) weft::env::SchedulePoint(nullptr);
-}
-
-// A call that returns only when `awaited` such calls have begun. So it needs as many threads at
-// once.
-struct Gathering {
-    uint32_t awaited;
-    uint32_t come = 0;
-    void Come() {
-        ++come;
-        while (come < awaited) weft::env::Pause();
-    }
-};
-
 // There are enough fibers for all tasks to wait for calls at once, so any report is a failure.
 SchedulerOptions WaitingOptions(uint32_t workers) { return Options(workers, 9); }
 
@@ -52,17 +36,16 @@ void Answers() {
             question.Set(asked);
             const uint32_t answer = calls.Run([&] {
                 Check(!OnWorker(), "a worker makes the call");
-                Linger(Random(4));
+                Linger(4);
                 ++made;
                 return question.Get() + 1;
             });
             Check(OnWorker() && answer == asked + 1, "a call returned another call's result");
             ++answered;
         };
-        const Task tasks[3] = {MakeTask(ask), MakeTask(ask), MakeTask(ask)};
         for (int round = 0; round < 2; ++round) {
-            scheduler->AddTasksAndWait(1 + Random(3), tasks);
-            Linger(Random(100));
+            AddBatchAndWait(scheduler, 1 + Random(3), ask);
+            Linger(100);
         }
         Check(made == answered, "a call was lost");
     });
@@ -76,20 +59,18 @@ void CallsMeet() {
     const uint32_t together = 2 + Random(2);
     RunMain(WaitingOptions(1 + Random(2)), [&](TaskScheduler *scheduler) {
         BlockingCalls calls(*scheduler, CallOptions(together));
-        auto alone = [&](TaskScheduler *) { calls.Run([] { Linger(Random(8)); }); };
         for (int round = 0; round < 3; ++round) {
-            Gathering gathering{together};
+            Meeting gathering{together};
             auto come = [&](TaskScheduler *) {
-                Linger(Random(8));
+                Linger(8);
                 calls.Run([&] { gathering.Come(); });
             };
-            const Task tasks[3] = {MakeTask(come), MakeTask(come), MakeTask(come)};
             Counter counter;
-            for (uint32_t i = 0; i < together; ++i) scheduler->AddTask(tasks[i], &counter);
+            for (uint32_t i = 0; i < together; ++i) scheduler->AddTask(MakeTask(come), &counter);
             scheduler->WaitForCounter(&counter);
             Check(gathering.come == together, "a call was lost");
-            if (Random(2) != 0) alone(scheduler);
-            Linger(Random(100));
+            if (Random(2) != 0) calls.Run([] { Linger(8); });
+            Linger(100);
         }
     });
 }
@@ -105,10 +86,10 @@ void CallsMeetAgain() {
     RunMain(WaitingOptions(1), [&](TaskScheduler *scheduler) {
         BlockingCalls calls(*scheduler, options);
         for (int round = 0; round < 6; ++round) {
-            Gathering gathering{kTogether};
+            Meeting gathering{kTogether};
             auto come = [&] {
                 gathering.Come();
-                Linger(Random(12));
+                Linger(12);
             };
             BlockingCall all[kTogether] = {MakeBlockingCall(come), MakeBlockingCall(come),
                                            MakeBlockingCall(come)};
@@ -116,7 +97,7 @@ void CallsMeetAgain() {
             for (BlockingCall &call : all) calls.Submit(call, &counter);
             scheduler->WaitForCounter(&counter);
             Check(gathering.come == kTogether, "a call was lost");
-            Linger(Random(60));
+            Linger(60);
         }
     });
 }
@@ -135,8 +116,7 @@ void WorkerGoesOn() {
             });
             Check(seen, "the call did not wait for the task");
         };
-        const Task tasks[2] = {MakeTask(call), MakeTask(compute)};
-        scheduler->AddTasksAndWait(2, tasks);
+        AddAndWait(scheduler, call, compute);
     });
 }
 
@@ -151,19 +131,17 @@ void Refused() {
         BlockingCalls calls(*scheduler, CallOptions(threads));
         auto ask = [&](TaskScheduler *) {
             calls.Run([&] {
-                Linger(Random(8));
+                Linger(8);
                 ++made;
             });
         };
-        const Task tasks[4] = {MakeTask(ask), MakeTask(ask), MakeTask(ask), MakeTask(ask)};
-        scheduler->AddTasksAndWait(4, tasks);
+        AddAndWait(scheduler, ask, ask, ask, ask);
         Check(made == 4, "a call was lost");
 
         LimitThreads(6);
-        Gathering gathering{threads};
+        Meeting gathering{threads};
         auto come = [&](TaskScheduler *) { calls.Run([&] { gathering.Come(); }); };
-        const Task meeting[3] = {MakeTask(come), MakeTask(come), MakeTask(come)};
-        scheduler->AddTasksAndWait(threads, meeting);
+        AddBatchAndWait(scheduler, threads, come);
     });
 }
 
@@ -181,13 +159,12 @@ void Submitted() {
         static void Make(void *self) {
             OneCall &one = *static_cast<OneCall *>(self);
             MarkDead(&one.call, sizeof one.call);
-            Linger(Random(8));
+            Linger(8);
             ++*one.made;
         }
     };
     uint32_t made = 0;
-    TaskScheduler scheduler(WaitingOptions(1));
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    StartedScheduler scheduler(WaitingOptions(1));
     OneCall own[4] = {{&made, {}}, {&made, {}}, {&made, {}}, {&made, {}}};
     {
         BlockingCalls calls(scheduler, CallOptions(1 + Random(2)));
@@ -196,13 +173,11 @@ void Submitted() {
             own[0].Submit(calls, &counter);
             own[1].Submit(calls, nullptr);
         };
-        HostThread host([&] { own[2].Submit(calls, nullptr); });
-        host.Start();
-        const Task task = MakeTask(submit);
-        scheduler.AddTasksAndWait(1, &task);
+        RunningThread host([&] { own[2].Submit(calls, nullptr); });
+        AddAndWait(&scheduler, submit);
         host.Join();
         own[3].Submit(calls, nullptr);
-        if (Random(2) != 0) Linger(Random(200));
+        if (Random(2) != 0) Linger(200);
         scheduler.WaitForCounter(&counter);
         Check(made >= 1, "the counter was lowered before the call was made");
     }
@@ -242,10 +217,9 @@ void WithoutWorkers() {
     {
         BlockingCalls calls(scheduler, CallOptions(1));
         auto compute = [&](TaskScheduler *) { computed = true; };
-        auto call = [&](TaskScheduler *) { calls.Run([] { Linger(Random(8)); }); };
+        auto call = [&](TaskScheduler *) { calls.Run([] { Linger(8); }); };
         Counter counter;
-        scheduler.AddTask(MakeTask(call), &counter);
-        scheduler.AddTask(MakeTask(compute), &counter);
+        AddEach(&scheduler, &counter, call, compute);
         calls.Run([&] {
             while (!computed) weft::env::Pause();
         });
@@ -275,19 +249,14 @@ void FromHooks() {
         }
     };
     static Shared s_shared;
-    SchedulerOptions options = WaitingOptions(2);
-    options.onReport = [](const Report &report, void *) {
-        if (report.code != ReportCode::InHook) Fail(report.what);
-    };
+    SchedulerOptions options = Options<ReportCode::InHook>(2, 9);
     options.threads.onStart = options.threads.onStop = [](uint32_t, void *) { s_shared.Ask(); };
     options.trace.kinds = TraceHooks::Bit(TraceKind::Park) | TraceHooks::Bit(TraceKind::Unpark);
     options.trace.event = [](const TraceEvent &, void *) { s_shared.Ask(); };
     TaskScheduler scheduler(options);
     BlockingCalls calls(scheduler, CallOptions(1 + Random(2)));
     s_shared = {&calls, 0, 0};
-    auto call = [&](TaskScheduler *) { calls.Run([] { Linger(Random(8)); }); };
-    const Task task = MakeTask(call);
-    Check(scheduler.Run(task.function, task.arg) == Status::Ok, "Run failed");
+    RunMain(scheduler, [&](TaskScheduler *) { calls.Run([] { Linger(8); }); });
     Check(s_shared.asked >= 2 && s_shared.made == s_shared.asked, "a call was lost");
 }
 

@@ -1,5 +1,4 @@
-// Models of single containers. Virtual threads call them directly, without a
-// scheduler.
+// Models of single containers. Virtual threads call them directly, without a scheduler.
 #include "containers/atomic_bit_set.h"
 #include "containers/cached_pool.h"
 #include "containers/push_list.h"
@@ -12,6 +11,7 @@
 #include "simulator/models.h"
 #include "simulator/virtual_threads.h"
 
+#include <initializer_list>
 #include <vector>
 
 namespace simulator {
@@ -70,14 +70,13 @@ void Deque(uint64_t firstIndex, bool isAcquiredLate = false) {
 }
 
 // Three threads claim bits with ClearAny and set them again. No bit may be claimed twice or be
-// lost.
-void BitSet() {
+// lost, and ClearAny must find each of them afterwards: a large set has hints for that.
+template <uint32_t kSize>
+void BitSet(std::initializer_list<uint32_t> places, bool pauses) {
     AtomicBitSet bits;
-    Check(bits.Acquire(70), "no memory");
-    constexpr uint32_t kBits = 3;
-    const uint32_t places[kBits] = {1, 2, 68};
+    Check(bits.Acquire(kSize), "no memory");
     for (uint32_t place : places) bits.Set(place);
-    uint32_t holders[70] = {};
+    uint32_t holders[kSize] = {};
     Crew crew;
     for (uint32_t thread = 0; thread < 3; ++thread) {
         crew.Start([&, thread] {
@@ -85,7 +84,7 @@ void BitSet() {
                 const uint32_t bit = bits.ClearAny(thread * 64);
                 if (bit == AtomicBitSet::kNone) continue;
                 Check(++holders[bit] == 1, "a bit was claimed twice");
-                weft::env::Pause();
+                if (pauses) weft::env::Pause();
                 --holders[bit];
                 bits.Set(bit);
             }
@@ -93,27 +92,7 @@ void BitSet() {
     }
     crew.RunAll();
     for (uint32_t place : places) Check(bits.Test(place), "a bit was lost");
-}
-
-// The same with so many words that the set has hints. Each bit that is set must be found
-// afterwards, so no hint may be lost.
-void BitSetHints() {
-    AtomicBitSet bits;
-    Check(bits.Acquire(320), "no memory");
-    constexpr uint32_t kBits = 2;
-    const uint32_t places[kBits] = {100, 300};
-    for (uint32_t place : places) bits.Set(place);
-    Crew crew;
-    for (uint32_t thread = 0; thread < 3; ++thread) {
-        crew.Start([&, thread] {
-            for (int round = 0; round < 2; ++round) {
-                const uint32_t bit = bits.ClearAny(thread * 64);
-                if (bit != AtomicBitSet::kNone) bits.Set(bit);
-            }
-        });
-    }
-    crew.RunAll();
-    for (uint32_t i = 0; i < kBits; ++i)
+    for (size_t i = 0; i < places.size(); ++i)
         Check(bits.ClearAny(0) != AtomicBitSet::kNone, "a bit that is set was not found");
 }
 
@@ -266,10 +245,10 @@ void Tags() {
         }
     };
     Crew crew;
-    crew.Start([&] { live(0); });
-    crew.Start([&] { live(2); });
-    crew.Start(look);
-    crew.Start(look);
+    for (uint32_t first : {0u, 2u}) {
+        crew.Start([&, first] { live(first); });
+        crew.Start(look);
+    }
     crew.RunAll();
 }
 
@@ -306,8 +285,14 @@ std::vector<Model> ContainerModels() {
         {"deque", "one owner, two thieves, growth", [] { Deque(0); }},
         {"deque_wrap", "the same, and the indices wrap", [] { Deque(~uint64_t{0} - 2); }},
         {"deque_acquired_late", "thieves look before the deque has memory", [] { Deque(0, true); }},
-        {"bit_set", "claims and releases", BitSet},
-        {"bit_set_hints", "claims and releases in a set that has hints", BitSetHints},
+        {"bit_set", "claims and releases",
+         [] {
+             BitSet<70>({1, 2, 68}, true);
+         }},
+        {"bit_set_hints", "claims and releases in a set that has hints",
+         [] {
+             BitSet<320>({100, 300}, false);
+         }},
         {"push_list", "two producers, one consumer", List},
         {"spin_lock", "three threads under a lock", Lock},
         {"cached_pool", "objects through caches, growth, the last objects", CachedObjects},

@@ -47,10 +47,8 @@ void Coroutines() {
     constexpr uint32_t kCount = 3;
     Counters counters;
     Counter *counter = counters.New(2), *last = counters.New(1);
-    SchedulerOptions options = Options(1 + Random(2), 3 + Random(2));
-    options.onReport =
-        OnlyThese<ReportCode::Stalled>;  // all coroutines may wait for the external thread
-    TaskScheduler scheduler(options);
+    // all coroutines may wait for the external thread
+    StartedScheduler scheduler(Options<ReportCode::Stalled>(1 + Random(2), 3 + Random(2)));
     Shared shared(scheduler, counter, last);
     HostThread thread([&] {
         scheduler.DecrementCounter(counter);
@@ -60,7 +58,6 @@ void Coroutines() {
         shared.event.Set();
         running->DecrementCounter(counter);
     };
-    Check(scheduler.Start() == Status::Ok, "Start failed");
     Counter done;
     for (uint32_t i = 0; i < kCount; ++i) StartCoroutine(scheduler, Visit(shared, i % 2), &done);
     thread.Start();
@@ -71,8 +68,7 @@ void Coroutines() {
     Check(done.IsZero() && shared.ended == kCount && shared.passed == kCount &&
               shared.returned == kCount,
           "a coroutine did not end, or ended twice");
-    Counters::Kill(counter);
-    Counters::Kill(last);
+    for (Counter *each : {counter, last}) Counters::Kill(each);
 }
 
 Coroutine<> Home(TaskScheduler &scheduler, uint32_t worker, Counter &counter, uint32_t &ended) {
@@ -87,16 +83,13 @@ Coroutine<> Home(TaskScheduler &scheduler, uint32_t worker, Counter &counter, ui
 void CoroutineDetach() {
     Counters counters;
     Counter *counter = counters.New(1);
-    SchedulerOptions options = Options(1, 4);
-    options.onReport = OnlyThese<ReportCode::Stalled>;  // the coroutines may wait for a task that
-                                                        // is not submitted yet
-    TaskScheduler scheduler(options);
+    // the coroutines may wait for a task that is not submitted yet
+    StartedScheduler scheduler(Options<ReportCode::Stalled>(1, 4));
     uint32_t ended = 0;
     Counter done;
     HostThread host([&] {
         Check(scheduler.AttachThread() == Status::Ok, "AttachThread failed");
-        TaskOptions here;
-        here.worker = scheduler.CurrentWorker();
+        const TaskOptions here = PinnedTo(scheduler.CurrentWorker());
         for (int i = 0; i < 2; ++i)
             StartCoroutine(scheduler, Home(scheduler, here.worker, *counter, ended), &done, here);
         if (Random(2) != 0) scheduler.Yield();
@@ -105,7 +98,6 @@ void CoroutineDetach() {
               "the thread detached before a coroutine had ended there");
     });
     auto lower = [&](TaskScheduler *running) { running->DecrementCounter(counter); };
-    Check(scheduler.Start() == Status::Ok, "Start failed");
     host.Start();
     scheduler.AddTask(MakeTask(lower));
     host.Join();

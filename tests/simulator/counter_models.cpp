@@ -163,11 +163,6 @@ void CounterBoost() {
         isOn[i] = counters.Register(word, i, target, priorityOf(i)) == Registration::Waiting &&
                   i + 1 != kWaiters;  // the last one may be removed meanwhile
     };
-    const auto lower = [&] {
-        // The list is taken by the CAS, before the owners are told.
-        std::fill_n(isOn, kWaiters, false);
-        counters.Lower(word, 1, weft::internal::kNoCache, [](uint32_t) {});
-    };
     wait(0, 0);
     wait(1, Random(2));
     wait(3, Random(2));
@@ -176,7 +171,9 @@ void CounterBoost() {
     crew.Start([&] { wait(2, Random(2)); });
     crew.Start([&] { counters.Remove(word, 3); });
     crew.RunAll();
-    lower();
+    // The list is taken by the CAS, before the owners are told.
+    std::fill_n(isOn, kWaiters, false);
+    counters.Lower(word, 1, weft::internal::kNoCache, [](uint32_t) {});
 }
 
 // The waiter for zero frees the counter at once. Shows an access to the counter after the decrement
@@ -191,19 +188,17 @@ void CounterLifetime() {
         dead = true;
         MarkDead(&word, sizeof word);
     };
-    const auto lower = [&](uint32_t n) {
+    const auto lower = [&] {
         const auto ready = [&](uint32_t owner) {
             if (owner == 0) die();
         };
-        Check(counters.Lower(word, n, weft::internal::kNoCache, ready) == CounterResult::Ok,
+        Check(counters.Lower(word, 1, weft::internal::kNoCache, ready) == CounterResult::Ok,
               "a decrement was refused");
     };
     Check(counters.Register(word, 1, 1 + Random(2), Priority::Normal) == Registration::Waiting,
           "satisfied too early");
     Crew crew;
-    crew.Start([&] { lower(1); });
-    crew.Start([&] { lower(1); });
-    crew.Start([&] { lower(1); });
+    for (int i = 0; i < 3; ++i) crew.Start(lower);
     crew.Start([&] {
         if (counters.Register(word, 0, 0, Priority::Normal) == Registration::Satisfied) die();
     });

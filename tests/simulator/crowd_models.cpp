@@ -34,8 +34,7 @@ struct Crowd::Job {
 void RunJob(TaskScheduler *scheduler, void *arg);
 
 TaskOptions AnyOptions(const Crowd &crowd) {
-    TaskOptions options;
-    options.priority = static_cast<Priority>(Random(3));
+    TaskOptions options = Of(AnyPriority());
     if (Random(crowd.pinnedOneIn) == 0) options.worker = Random(crowd.workers);
     return options;
 }
@@ -115,11 +114,8 @@ void CrowdFromOutside() {
     Crowd crowd;
     crowd.waiters = 8;
     crowd.workers = 1 + Random(4);
-    SchedulerOptions options = Options(crowd.workers, 13);
     // All fibers may wait while a thread of the host is about to submit more.
-    options.onReport = OnlyThese<ReportCode::Stalled>;
-    TaskScheduler scheduler(options);
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    StartedScheduler scheduler(Options<ReportCode::Stalled>(crowd.workers, 13));
     HostThread attached([&] {
         Check(scheduler.AttachThread() == Status::Ok, "AttachThread failed");
         SubmitSome(&scheduler, crowd);
@@ -129,10 +125,9 @@ void CrowdFromOutside() {
     });
     auto submit = [&](TaskScheduler *self) { SubmitSome(self, crowd); };
     HostThread other([&] {
-        const Task task = MakeTask(submit);
-        scheduler.AddTasksAndWait(1, &task);
+        AddAndWait(&scheduler, submit);
         if (Random(2) != 0) scheduler.WaitIdle();
-        scheduler.AddTask(task);
+        scheduler.AddTask(MakeTask(submit));
     });
     attached.Start();
     other.Start();

@@ -20,9 +20,8 @@ namespace {
 void CancelWait() {
     Counters counters;
     Counter *counter = counters.New(1);
-    SchedulerOptions options = Options(1 + Random(3), 5 + Random(3));
-    options.onReport = OnlyThese<ReportCode::Stalled>;  // all may wait for the thread
-    TaskScheduler scheduler(options);
+    // all may wait for the thread
+    StartedScheduler scheduler(Options<ReportCode::Stalled>(1 + Random(3), 5 + Random(3)));
     auto *source = new CancelSource(scheduler);
     Cell reason[2];
     uint32_t result = 0, ended = 0;
@@ -50,20 +49,17 @@ void CancelWait() {
     };
     auto cancel = [&](TaskScheduler *) { cancelBy(0); };
     const bool attach = Random(2) != 0;
-    HostThread thread([&] {
+    RunningThread thread([&] {
         if (attach) Check(scheduler.AttachThread() == Status::Ok, "AttachThread failed");
         wait(&scheduler);
         cancelBy(1);
         if (attach) scheduler.DetachThread();
     });
-    Check(scheduler.Start() == Status::Ok, "Start failed");
-    thread.Start();
     Counter done;
-    const Task tasks[4] = {MakeTask(wait), MakeTask(wait), MakeTask(cancel), MakeTask(lower)};
     const uint32_t which = Random(3);  // one of the two, or both
-    scheduler.AddTasks(2, tasks, &done);
-    if (which != 0) scheduler.AddTask(tasks[2], &done);
-    if (which != 1) scheduler.AddTask(tasks[3], &done);
+    AddBatch(&scheduler, 2, wait, &done);
+    if (which != 0) scheduler.AddTask(MakeTask(cancel), &done);
+    if (which != 1) scheduler.AddTask(MakeTask(lower), &done);
     scheduler.WaitForCounter(&done);
     thread.Join();
     Check(ended == 3 && source->IsCancelled(), "a wait did not end");
@@ -111,8 +107,7 @@ void CancelLoop() {
             *scheduler, 0, 12u,
             [&](uint32_t i) {
                 ++inside;
-                for (uint32_t pause = Random(4); pause != 0; --pause)
-                    weft::env::SchedulePoint(nullptr);
+                Linger(4);
                 Check(marks[i]++ == 0, "an index was run twice");
                 if (i == last) source.Cancel();
                 --inside;
@@ -159,9 +154,8 @@ void FirstFailure() {
 void CancelGroup() {
     Counters counters;
     Counter *gate = counters.New(1);
-    SchedulerOptions options = Options(1 + Random(3), 5 + Random(3));
-    options.onReport = OnlyThese<ReportCode::Stalled>;  // all may wait for the thread
-    TaskScheduler scheduler(options);
+    // all may wait for the thread
+    StartedScheduler scheduler(Options<ReportCode::Stalled>(1 + Random(3), 5 + Random(3)));
     TaskGroup above(scheduler);
     Mortal<TaskGroup> group(scheduler, &above);
     Cell reason;
@@ -190,7 +184,6 @@ void CancelGroup() {
         reason.Set(1);
         fromAbove ? above.Cancel() : group->Cancel();
     });
-    Check(scheduler.Start() == Status::Ok, "Start failed");
     group->AddTask(MakeTask(add));
     thread.Start();
     const GroupResult result = group->Wait();
@@ -210,12 +203,10 @@ void CancelGroup() {
 // A thread cancels a group while a child group of it is destroyed. The destructor must wait while
 // Cancel uses the child.
 void CancelChild() {
-    TaskScheduler scheduler(Options(1 + Random(2), 5));
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    StartedScheduler scheduler(Options(1 + Random(2), 5));
     TaskGroup above(scheduler);
     Mortal<TaskGroup> child(scheduler, &above);
-    HostThread cancels([&] { above.Cancel(); });
-    cancels.Start();
+    RunningThread cancels([&] { above.Cancel(); });
     Dawdle(30);
     child->~TaskGroup();
     MarkDead(&*child, sizeof(TaskGroup));
@@ -228,10 +219,8 @@ void CancelChild() {
 // Each batch must run once, or be withdrawn once. Then other batches use the same objects.
 void WithdrawBatch() {
     Counters counters;
-    SchedulerOptions options = Options(1 + Random(2), 5);
-    options.onReport = OnlyThese<ReportCode::Stalled>;  // all may wait for the threads
-    TaskScheduler scheduler(options);
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    // all may wait for the threads
+    StartedScheduler scheduler(Options<ReportCode::Stalled>(1 + Random(2), 5));
     for (uint32_t round = 0; round < 2; ++round) {
         Counter *const gates[2] = {counters.New(1), counters.New(1)};
         const CounterTarget after[2] = {{gates[0], 0}, {gates[1], 0}};
@@ -251,13 +240,11 @@ void WithdrawBatch() {
             for (uint32_t i = 0; i < 2; ++i)
                 withdrawn[thread][i].Set(Withdraw(scheduler, handles[i]) ? 1 : 0);
         };
-        HostThread first([&] { withdraw(0); });
-        HostThread second([&] {
+        RunningThread first([&] { withdraw(0); });
+        RunningThread second([&] {
             scheduler.DecrementCounter(gates[1]);
             withdraw(1);
         });
-        first.Start();
-        second.Start();
         scheduler.DecrementCounter(gates[0]);
         scheduler.WaitForCounter(&counter);
         first.Join();

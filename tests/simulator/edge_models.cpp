@@ -5,8 +5,6 @@
 #include "weft/time.h"
 
 #include <chrono>
-#include <deque>
-#include <vector>
 
 namespace simulator {
 
@@ -38,24 +36,16 @@ void OldAndOthers() {
         Compute(length);
         isOver = event.over || ran == kOld;
     };
-    const std::vector<Task> tasks(kOld, MakeTask(old));
-    struct Loop {
-        Counter *all;
-        bool *isOver;
-        uint32_t length;
-        static void Run(TaskScheduler *scheduler, void *arg) {
-            Loop &self = *static_cast<Loop *>(arg);
-            Compute(self.length);
-            if (!*self.isOver) scheduler->AddTask({Run, arg}, self.all);
-        }
-    } loop{all, &isOver, length};
+    Repeated loop([&](TaskScheduler *scheduler, Task again) {
+        Compute(length);
+        if (!isOver) scheduler->AddTask(again, all);
+    });
     RunMain(FairOptions(2), [&](TaskScheduler *scheduler) {
         scheduler->AddTask(MakeTask(holds), all);
         while (!hoards) Compute(20);
-        scheduler->AddTasks(kOld, tasks.data(), all);
-        for (uint32_t i = 0; i < 3; ++i) scheduler->AddTask({Loop::Run, &loop}, all);
-        scheduler->WaitForCounter(all);
-        Counters::Kill(all);
+        AddBatch(scheduler, kOld, old, all);
+        AddEach(scheduler, all, loop, loop, loop);
+        WaitAndKill(scheduler, all);
     });
     CheckSoon(event.late <= (15'000 + 20 * length) * kUs,
               "old chunks kept fair picks from the deques of others");
@@ -66,17 +56,15 @@ void OldAndOthers() {
 void DetachBehind() {
     SchedulerOptions options = Options(0, 9);
     options.maxAttached = 1;
-    TaskScheduler scheduler(options);
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    StartedScheduler scheduler(options);
     Check(scheduler.AttachThread() == Status::Ok, "AttachThread failed");
     const uint32_t count = 20 + Random(20);  // one chunk
     uint32_t ran = 0, last = 0;
     auto leaf = [&](TaskScheduler *) { ++ran; };
     auto newest = [&](TaskScheduler *) { ++last; };
-    const std::vector<Task> tasks(count, MakeTask(leaf));
     Counter all, one;
     for (uint32_t yields = Random(3); yields != 0; --yields) scheduler.Yield();
-    scheduler.AddTasks(count, tasks.data(), &all);
+    AddBatch(&scheduler, count, leaf, &all);
     scheduler.AddTask(MakeTask(newest), &one);
     scheduler.Yield();  // the next pick is a fair one
     scheduler.WaitForCounter(&one);
@@ -92,18 +80,13 @@ void KeeperGetsWork() {
     Counter *const gate = counters.New(1), *const all = counters.New();
     Event event;
     const uint32_t due = 500 + Random(1500);
-    TaskScheduler scheduler(FairOptions(2));
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    StartedScheduler scheduler(FairOptions(2));
     auto restricted = [&](TaskScheduler *self) { self->WaitForCounter(gate, Meanwhile::HighOnly); };
     auto longer = [&](TaskScheduler *) { Compute(6000); };
     auto timed = [&](TaskScheduler *) { event.Begin(); };
     // Each worker has run a task before: it has its fiber.
     auto leaf = [](TaskScheduler *) {};
-    for (uint32_t i = 0; i < 2; ++i) {
-        TaskOptions there;
-        there.worker = i;
-        scheduler.AddTask(MakeTask(leaf), all, there);
-    }
+    for (uint32_t i = 0; i < 2; ++i) scheduler.AddTask(MakeTask(leaf), all, PinnedTo(i));
     scheduler.WaitForCounter(all);
     scheduler.AddTask(MakeTask(restricted), all);
     Compute(200 + Random(20));
@@ -116,8 +99,7 @@ void KeeperGetsWork() {
     Check(event.over, "a deadline was lost");
     CheckSoon(event.late <= 50 * kUs, "nobody kept a deadline");
     scheduler.DecrementCounter(gate);
-    scheduler.WaitForCounter(all);
-    Counters::Kill(all);
+    WaitAndKill(&scheduler, all);
     scheduler.Stop();
 }
 
@@ -128,53 +110,31 @@ void ClaimGoesOn() {
     CountNanoseconds();  // a worker keeps a chunk only while its tasks are short
     Counters counters;
     Counter *const counter = counters.New(), *const gate = counters.New(1);
-    struct Shared {
-        Counter *counter, *gate;
-        uint32_t begun = 0, ended = 0, added = 0;
-    } shared{counter, gate};
-    struct Part {
-        Shared *shared;
-        uint32_t kind;
-        static void End(TaskScheduler *, void *arg) { ++static_cast<Shared *>(arg)->ended; }
-        static void Run(TaskScheduler *scheduler, void *arg) {
-            Shared &shared = *static_cast<Part *>(arg)->shared;
-            if (++shared.begun == kTasks) scheduler->DecrementCounter(shared.gate);
-            const Task rest{End, &shared};
-            switch (static_cast<Part *>(arg)->kind) {
-                case 0:
-                    Check(weft::internal::ContinueAfter(*scheduler, shared.gate, 0, rest,
-                                                        shared.counter, {}),
-                          "ContinueAfter failed");
-                    return;
-                case 1: {
-                    const Task rests[3] = {rest, rest, rest};
-                    shared.added += 3;
-                    scheduler->AddTasks(3, rests, shared.counter);
-                    if (Random(2) != 0) scheduler->PrepareToBlock();
-                    break;
-                }
-                default:
-                    break;
-            }
-            ++shared.ended;
+    uint32_t kinds[kTasks], begun = 0, ended = 0, added = 0;
+    for (uint32_t &kind : kinds) kind = Random(4);
+    auto rest = [&](TaskScheduler *) { ++ended; };
+    IndexedTasks tasks(kTasks, [&](TaskScheduler *scheduler, uint32_t index) {
+        if (++begun == kTasks) scheduler->DecrementCounter(gate);
+        if (kinds[index] == 0) {
+            Check(weft::internal::ContinueAfter(*scheduler, gate, 0, MakeTask(rest), counter, {}),
+                  "ContinueAfter failed");
+            return;
         }
-    };
-    std::deque<Part> parts;
-    std::vector<Task> tasks;
-    for (uint32_t i = 0; i < kTasks; ++i)
-        tasks.push_back({Part::Run, &parts.emplace_back(Part{&shared, Random(4)})});
+        if (kinds[index] == 1) {
+            added += 3;
+            AddBatch(scheduler, 3, rest, counter);
+            if (Random(2) != 0) scheduler->PrepareToBlock();
+        }
+        ++ended;
+    });
     SchedulerOptions options = Options(1 + Random(2), 41);
     options.idle = IdlePolicy::Sleep;
-    const std::vector<Task> first(50, Task{[](TaskScheduler *, void *) {}, nullptr});
+    auto leaf = [](TaskScheduler *) {};
     RunMain(options, [&](TaskScheduler *scheduler) {
-        for (uint32_t i = 0; i < 3; ++i) {
-            Counter ended;
-            scheduler->AddTasks(50, first.data(), &ended);
-            scheduler->WaitForCounter(&ended);
-        }
+        for (uint32_t i = 0; i < 3; ++i) RunBatch(scheduler, 50, leaf);
         scheduler->AddTasks(kTasks, tasks.data(), counter);
         scheduler->WaitForCounter(counter);
-        Check(shared.ended == kTasks + shared.added, "a wait ended before all tasks");
+        Check(ended == kTasks + added, "a wait ended before all tasks");
         Counters::Kill(counter);
     });
 }
@@ -190,8 +150,7 @@ void OwnLooksAtWithdrawn() {
                    *const ready = counters.New(1);
     bool isRestricted = false;
     uint32_t ran = 0;
-    TaskScheduler scheduler(Options(2, 9));
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    StartedScheduler scheduler(Options(2, 9));
     auto leaf = [&](TaskScheduler *) { ++ran; };
     auto restricted = [&](TaskScheduler *self) {
         isRestricted = true;
@@ -205,18 +164,16 @@ void OwnLooksAtWithdrawn() {
         self->IncrementCounter(before);  // nobody else may end it
         for (uint32_t i = 0; i < kDeferred; ++i) {
             done[i] = counters.New();
-            const Task task = MakeTask(leaf);
-            Check(AddTasksAfter(*self, 1, &target, 1, &task, done[i], Of(Priority::High),
-                                &handles[i]),
-                  "AddTasksAfter failed");
+            Check(AddTaskAfter(*self, 1, &target, MakeTask(leaf), done[i], Of(Priority::High),
+                               &handles[i]),
+                  "AddTaskAfter failed");
         }
         for (uint32_t i = 0; i < 6; ++i) self->AddTask(MakeTask(leaf), before);
         self->DecrementCounter(ready);
         self->WaitForCounter(own, Meanwhile::OwnTasks);
         self->DecrementCounter(before);
     };
-    scheduler.AddTask(MakeTask(restricted), all);
-    scheduler.AddTask(MakeTask(waits), all);
+    AddEach(&scheduler, all, restricted, waits);
     scheduler.WaitForCounter(ready);
     for (uint32_t steps = Random(300); steps != 0; --steps) own->IsZero();
     for (uint32_t i = 0; i < kDeferred; ++i) {
@@ -271,16 +228,12 @@ void OwnNeedsAfar() {
         }
         isOver = true;
     };
-    SchedulerOptions options = Options(2, 13);
-    RunMain(options, [&](TaskScheduler *self) {
-        TaskOptions other;
-        other.worker = 1 - self->CurrentWorker();
-        self->AddTask(MakeTask(restricted), others, other);
+    RunMain(Options(2, 13), [&](TaskScheduler *self) {
+        self->AddTask(MakeTask(restricted), others, PinnedTo(1 - self->CurrentWorker()));
         while (!isRestricted) weft::env::Pause();
         self->AddTask(MakeTask(needs), own);
         for (uint32_t yields = 2 + Random(3); yields != 0 || !isWaiting; --yields) self->Yield();
-        const std::vector<Task> tasks(count, MakeTask(leaf));
-        self->AddTasks(count, tasks.data(), need);
+        AddBatch(self, count, leaf, need);
         self->DecrementCounter(need);
         self->AddTask(MakeTask(stranger), others);
         if (Random(2) != 0) self->Yield();  // the next pick is a fair one
@@ -288,8 +241,7 @@ void OwnNeedsAfar() {
         Check(isOver && ran == count, "a wait with OwnTasks ended too early");
         self->DecrementCounter(gate);
         self->WaitForCounter(others);
-        Counters::Kill(own);
-        Counters::Kill(need);
+        for (Counter *each : {own, need}) Counters::Kill(each);
     });
 }
 
@@ -298,8 +250,7 @@ void OwnNeedsAfar() {
 // object is free.
 void TimedGoesOn() {
     Counters counters;
-    TaskScheduler scheduler(Options(1 + Random(2), 9));
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    StartedScheduler scheduler(Options(1 + Random(2), 9));
     constexpr uint32_t kMost = 32;  // objects: caches take several
     for (uint32_t round = 0; round < kMost + 8; ++round) {
         const bool isLowered = Random(2) != 0, isRaised = Random(2) != 0;
@@ -324,11 +275,7 @@ void TimedGoesOn() {
         };
         scheduler.AddTask(MakeTask(begins), done);
         // else the task could begin when the counter has been raised again
-        const auto isWaiting = [&] {
-            return weft::internal::CounterWord{weft::internal::CounterAccess::Word(*awaited).Peek()}
-                       .Head() != 0;
-        };
-        while (isLowered && isRaised && !isWaiting()) weft::env::Pause();
+        while (isLowered && isRaised && WordOf(*awaited).Head() == 0) weft::env::Pause();
         Dawdle(60);
         if (isLowered) scheduler.DecrementCounter(awaited);
         if (isLowered && isRaised) scheduler.IncrementCounter(awaited);
@@ -344,8 +291,7 @@ void TimedGoesOn() {
 // right after that.
 void OtherScheduler() {
     Counters counters;
-    TaskScheduler other(Options(1, 9));
-    Check(other.Start() == Status::Ok, "Start failed");
+    StartedScheduler other(Options(1, 9));
     Counter *const counter = counters.New(2);
     const uint32_t waiters = 2 + Random(2);
     uint32_t over = 0;
@@ -362,8 +308,7 @@ void OtherScheduler() {
     {
         SchedulerOptions options = Options(1 + Random(2), 9);
         options.stallMilliseconds = 1;
-        TaskScheduler ours(options);
-        Check(ours.Start() == Status::Ok, "Start failed");
+        StartedScheduler ours(options);
         Counter *const all = counters.New();
         auto waits = [&](TaskScheduler *self) {
             const uint32_t worker = self->CurrentWorker(), value = Random(2);

@@ -16,15 +16,10 @@ namespace {
 void StartStop() {
     uint32_t ran = 0;
     auto leaf = [&](TaskScheduler *) { ++ran; };
-    const Task tasks[2] = {MakeTask(leaf), MakeTask(leaf)};
-    SchedulerOptions options = Options(1 + Random(2), 3 + Random(2));
-    options.onReport = OnlyThese<ReportCode::NotRunning, ReportCode::Stalled>;
-    TaskScheduler scheduler(options);
-    Check(scheduler.Start() == Status::Ok, "Start failed");
-    const auto work = [&] { scheduler.AddTasksAndWait(2, tasks); };
-    HostThread first(work), second(work);
-    first.Start();
-    second.Start();
+    StartedScheduler scheduler(
+        Options<ReportCode::NotRunning, ReportCode::Stalled>(1 + Random(2), 3 + Random(2)));
+    const auto work = [&] { AddAndWait(&scheduler, leaf, leaf); };
+    RunningThread first(work), second(work);
     const bool early = Random(2) != 0;
     if (!early) first.Join();
     scheduler.Stop();
@@ -47,17 +42,15 @@ void Attached() {
         if (scheduler->CurrentWorker() != self) ++elsewhere;
         ++ran;
     };
-    SchedulerOptions options = Options(1 + Random(2), 2 + Random(3));
-    options.maxAttached = 1;
     // The external thread may submit after the other one has detached, or after the end. With one
     // fiber, a pinned task may occupy it while others wait.
-    options.onReport = OnlyThese<ReportCode::BadOption, ReportCode::NotRunning, ReportCode::Stalled,
-                                 ReportCode::OutOfFibers>;
-    TaskScheduler scheduler(options);
-    Check(scheduler.Start() == Status::Ok, "Start failed");
-    TaskOptions here;
-    here.worker = options.workers;
-    self = here.worker;
+    SchedulerOptions options =
+        Options<ReportCode::BadOption, ReportCode::NotRunning, ReportCode::Stalled,
+                ReportCode::OutOfFibers>(1 + Random(2), 2 + Random(3));
+    options.maxAttached = 1;
+    StartedScheduler scheduler(options);
+    self = options.workers;
+    const TaskOptions here = PinnedTo(self);
     Counter posted;
     HostThread attached([&] {
         Check(scheduler.AttachThread() == Status::Ok, "AttachThread failed");
@@ -95,12 +88,10 @@ void HostWorkers() {
     uint32_t ran = 0, elsewhere = 0;
     const uint32_t workers = 1 + Random(3), last = workers - 1;
     const bool late = workers != 1 && Random(2) != 0;
-    TaskOptions there;
-    there.worker = late ? 0 : last;
+    const TaskOptions there = PinnedTo(late ? 0 : last);
     SchedulerOptions options = Options(workers, 3 + Random(2));
     options.hostThreads = true;
-    TaskScheduler scheduler(options);
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    StartedScheduler scheduler(options);
     const auto workOn = [&](uint32_t index) {
         return [&, index] {
             const Status status = scheduler.RunWorker(index);
@@ -116,14 +107,12 @@ void HostWorkers() {
         if (running->CurrentWorker() != there.worker) ++elsewhere;
         ++ran;
     };
-    const Task tasks[2] = {MakeTask(leaf), MakeTask(leaf)}, pin = MakeTask(pinned);
-    HostThread poster([&] {
+    RunningThread poster([&] {
         Counter counter;
-        scheduler.AddTask(pin, &counter, there);
-        scheduler.AddTasksAndWait(2, tasks);
+        scheduler.AddTask(MakeTask(pinned), &counter, there);
+        AddAndWait(&scheduler, leaf, leaf);
         scheduler.WaitForCounter(&counter);
     });
-    poster.Start();
     for (uint32_t i = 0; i < workers; ++i) {
         if (i != last || !late) threads[i].Start();
     }
@@ -141,35 +130,18 @@ void Pinned() {
     const uint32_t workers = 2 + Random(2);
     uint32_t elsewhere = 0, ran = 0;
     Counter gates[3] = {Counter(1), Counter(1), Counter(1)};
-    struct Item {
-        Counter *own, *next;
-        uint32_t worker;
-        uint32_t *elsewhere, *ran;
-        void operator()(TaskScheduler *scheduler) {
-            if (scheduler->CurrentWorker() != worker) ++*elsewhere;
-            if (own != nullptr) scheduler->WaitForCounter(own);
-            if (scheduler->CurrentWorker() != worker) ++*elsewhere;
-            if (next != nullptr) scheduler->DecrementCounter(next);
-            ++*ran;
-        }
-    };
-    Item items[3];
-    for (uint32_t i = 0; i < workers; ++i) {
-        items[i] = {i == 0 ? nullptr : &gates[i], i + 1 == workers ? nullptr : &gates[i + 1], i,
-                    &elsewhere, &ran};
-    }
-    SchedulerOptions options = Options(workers, workers + 1 + Random(3));
-    options.onReport = OnlyThese<ReportCode::Stalled>;
-    RunMain(options, [&](TaskScheduler *scheduler) {
-        Counter counter;
-        for (uint32_t i = workers; i-- > 0;) {
-            TaskOptions pin;
-            pin.worker = i;
-            pin.priority = static_cast<Priority>(Random(3));
-            scheduler->AddTask(MakeTask(items[i]), &counter, pin);
-        }
-        scheduler->WaitForCounter(&counter);
+    IndexedTasks items(workers, [&](TaskScheduler *scheduler, uint32_t worker) {
+        if (scheduler->CurrentWorker() != worker) ++elsewhere;
+        if (worker != 0) scheduler->WaitForCounter(&gates[worker]);
+        if (scheduler->CurrentWorker() != worker) ++elsewhere;
+        if (worker + 1 != workers) scheduler->DecrementCounter(&gates[worker + 1]);
+        ++ran;
     });
+    RunCounted(Options<ReportCode::Stalled>(workers, workers + 1 + Random(3)),
+               [&](TaskScheduler *scheduler, Counter *counter) {
+                   for (uint32_t i = workers; i-- > 0;)
+                       scheduler->AddTask(items[i], counter, PinnedTo(i, AnyPriority()));
+               });
     Check(elsewhere == 0, "a pinned task ran on another worker");
     Check(ran == workers, "a pinned task was lost");
 }
@@ -179,25 +151,20 @@ void Pinned() {
 void SingleThread() {
     uint32_t ran = 0;
     auto leaf = [&](TaskScheduler *) { ++ran; };
-    auto parent = [&](TaskScheduler *scheduler) {
-        const Task leaves[2] = {MakeTask(leaf), MakeTask(leaf)};
-        scheduler->AddTasksAndWait(2, leaves);
-    };
-    SchedulerOptions options = Options(0, 2 + Random(3));
+    auto parent = [&](TaskScheduler *scheduler) { AddAndWait(scheduler, leaf, leaf); };
+    SchedulerOptions options =
+        Options<ReportCode::Stalled, ReportCode::NoWorkers>(0, 2 + Random(3));
     options.maxAttached = 2;
-    options.onReport = OnlyThese<ReportCode::Stalled, ReportCode::NoWorkers>;
-    TaskScheduler scheduler(options);
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    StartedScheduler scheduler(options);
     uint32_t expected = 2;
     bool done = false;
-    HostThread host([&] {
+    RunningThread host([&] {
         Counter theirs;
         scheduler.AddTask(MakeTask(parent), &theirs);
         scheduler.WaitForCounter(&theirs);
         Check(ran >= 2, "a thread's wait ended too early");
         done = true;
     });
-    host.Start();
     Check(scheduler.AttachThread() == Status::Ok, "AttachThread failed");
     if (Random(2) != 0) {
         Counter mine;
@@ -237,13 +204,10 @@ public:
 private:
     void ForkJoin() {
         auto leaf = [&](TaskScheduler *) { ++m_ran; };
-        const Task leaves[kLeaves] = {MakeTask(leaf), MakeTask(leaf), MakeTask(leaf),
-                                      MakeTask(leaf)};
-        auto tree = [&](TaskScheduler *scheduler) { scheduler->AddTasksAndWait(kLeaves, leaves); };
-        const Task trees[3] = {MakeTask(tree), MakeTask(tree), MakeTask(tree)};
+        auto tree = [&](TaskScheduler *scheduler) { AddBatchAndWait(scheduler, kLeaves, leaf); };
         Counter counter;
-        m_scheduler.AddTasks(3, trees, &counter);
-        m_scheduler.AddTasksAndWait(kLeaves, leaves);
+        AddBatch(&m_scheduler, 3, tree, &counter);
+        tree(&m_scheduler);
         m_scheduler.WaitForCounter(&counter);
     }
 
@@ -261,13 +225,9 @@ private:
             scheduler->Yield();
             ++m_ran;
         };
-        const Task tasks[2] = {MakeTask(yields), MakeTask(yields)};
         Counter counter;
-        TaskOptions options;
-        for (const Priority priority : {Priority::Low, Priority::Normal, Priority::High}) {
-            options.priority = priority;
-            m_scheduler.AddTasks(2, tasks, &counter, options);
-        }
+        for (const Priority priority : {Priority::Low, Priority::Normal, Priority::High})
+            AddBatch(&m_scheduler, 2, yields, &counter, Of(priority));
         m_scheduler.WaitForCounter(&counter);
     }
 
@@ -276,9 +236,8 @@ private:
 };
 
 void EveryCaller() {
-    SchedulerOptions options = Options(0, 5);
+    SchedulerOptions options = Options<ReportCode::NoWorkers>(0, 5);
     options.maxAttached = 2;
-    options.onReport = OnlyThese<ReportCode::NoWorkers>;
     TaskScheduler scheduler(options);
     std::optional<ExternalWork> outside;
     if (Random(2) != 0) outside.emplace(scheduler);
@@ -289,11 +248,10 @@ void EveryCaller() {
     Counter counter;
     scheduler.AddTask(MakeTask(task), &counter);
     Cell over;
-    HostThread other([&] {
+    RunningThread other([&] {
         external.Do();
         over.Set(1);
     });
-    other.Start();
     attached.Do();
     scheduler.WaitForCounter(&counter);
     while (over.Get() == 0) scheduler.Yield();
@@ -309,14 +267,15 @@ void EveryCaller() {
 void LowLimit() {
     uint32_t inside = 0, done = 0;
     Counter gate(1);
+    const auto runAlone = [&] {
+        Check(++inside == 1, "two Low tasks run at once");
+        weft::env::Pause();
+        --inside;
+    };
     auto low = [&](TaskScheduler *scheduler) {
-        Check(++inside == 1, "two Low tasks run at once");
-        weft::env::Pause();
-        --inside;
+        runAlone();
         scheduler->WaitForCounter(&gate);
-        Check(++inside == 1, "two Low tasks run at once");
-        weft::env::Pause();
-        --inside;
+        runAlone();
         ++done;
     };
     auto opener = [&](TaskScheduler *scheduler) {
@@ -325,16 +284,12 @@ void LowLimit() {
     };
     SchedulerOptions options = Options(2 + Random(2), 7);
     test::LimitLow(options, 1);
-    TaskOptions lowOptions;
-    lowOptions.priority = Priority::Low;
-    RunMain(options, [&](TaskScheduler *scheduler) {
-        Counter counter;
+    RunCounted(options, [&](TaskScheduler *scheduler, Counter *counter) {
         // The task that was submitted last may run inline in the wait.
         const bool lowLast = Random(2) != 0;
-        if (lowLast) scheduler->AddTask(MakeTask(opener), &counter);
-        for (int i = 0; i < 3; ++i) scheduler->AddTask(MakeTask(low), &counter, lowOptions);
-        if (!lowLast) scheduler->AddTask(MakeTask(opener), &counter);
-        scheduler->WaitForCounter(&counter);
+        if (lowLast) scheduler->AddTask(MakeTask(opener), counter);
+        for (int i = 0; i < 3; ++i) scheduler->AddTask(MakeTask(low), counter, Of(Priority::Low));
+        if (!lowLast) scheduler->AddTask(MakeTask(opener), counter);
     });
     Check(done == 4, "a task was lost");
 }
@@ -350,18 +305,15 @@ void ActiveWorkers() {
         if (scheduler->CurrentWorker() != workers - 1) ++elsewhere;
         ++done;
     };
-    const Task tasks[4] = {MakeTask(leaf), MakeTask(leaf), MakeTask(leaf), MakeTask(leaf)};
-    TaskOptions last;
-    last.worker = workers - 1;
     RunMain(Options(workers, 3 + Random(3)), [&](TaskScheduler *scheduler) {
         scheduler->SetActiveWorkers(1);
         Counter counter;
-        scheduler->AddTasks(4, tasks, &counter);
-        scheduler->AddTask(MakeTask(pinned), &counter, last);
+        AddBatch(scheduler, 4, leaf, &counter);
+        scheduler->AddTask(MakeTask(pinned), &counter, PinnedTo(workers - 1));
         if (Random(2) != 0) scheduler->SetActiveWorkers(workers);
         scheduler->WaitForCounter(&counter);
         scheduler->SetActiveWorkers(1 + Random(workers));
-        scheduler->AddTasksAndWait(4, tasks);
+        AddBatchAndWait(scheduler, 4, leaf);
     });
     Check(done == 9, "a task was lost");
     Check(elsewhere == 0, "a pinned task ran on another worker");
@@ -396,8 +348,7 @@ void WaitAny() {
 // The system refuses a thread in Run. Run must end the threads that it has started and return
 // ThreadFailed, and no task may run.
 void StartFails() {
-    SchedulerOptions options = Options(4, 5);
-    options.onReport = OnlyThese<ReportCode::BadOption>;
+    SchedulerOptions options = Options<ReportCode::BadOption>(4, 5);
     TaskScheduler scheduler(options);
     LimitThreads(Random(3));
     auto never = [](TaskScheduler *) { Fail("a task ran although the run did not start"); };

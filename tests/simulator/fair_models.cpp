@@ -14,34 +14,6 @@ namespace simulator {
 
 namespace {
 
-// Loops that keep all workers busy: each submits four tasks and waits for them, until `over`.
-struct Loops {
-    Counters *counters;
-    const bool *over;
-    uint64_t taskMicroseconds;
-    bool fused;
-
-    static void Leaf(TaskScheduler *, void *arg) {
-        Compute(static_cast<Loops *>(arg)->taskMicroseconds);
-    }
-    static void Loop(TaskScheduler *scheduler, void *arg) {
-        Loops &self = *static_cast<Loops *>(arg);
-        const Task leaf{Leaf, arg};
-        const Task tasks[4] = {leaf, leaf, leaf, leaf};
-        for (uint32_t turns = 0; !*self.over; ++turns) {
-            Check(turns < 400, "no other task gets a turn");
-            if (self.fused) {
-                scheduler->AddTasksAndWait(4, tasks);
-                continue;
-            }
-            Counter *counter = self.counters->New();
-            scheduler->AddTasks(4, tasks, counter);
-            scheduler->WaitForCounter(counter);
-            Counters::Kill(counter);
-        }
-    }
-};
-
 enum class Caller { Outside, Pinned, Timer };
 
 // All workers run loops of waits. A High task of an external thread, a pinned task or a deadline
@@ -51,14 +23,26 @@ void LoopsGiveTurns(Caller caller) {
     Counters counters;
     Event event;
     const uint32_t workers = 1 + Random(2);
-    const SchedulerOptions options = FairOptions(workers);
+    TaskScheduler scheduler(FairOptions(workers));
     const bool isShort = caller == Caller::Outside && Random(2) != 0;
     const uint32_t length = isShort ? 5 : 100;
-    Loops loops{&counters, &event.over, length, Random(2) != 0};
+    const bool fused = Random(2) != 0;
+    auto leaf = [&](TaskScheduler *) { Compute(length); };
+    auto loop = [&](TaskScheduler *self) {
+        for (uint32_t turns = 0; !event.over; ++turns) {
+            Check(turns < 40000 / length, "no other task gets a turn");
+            if (fused) {
+                AddBatchAndWait(self, 4, leaf);
+                continue;
+            }
+            Counter *counter = counters.New();
+            AddBatch(self, 4, leaf, counter);
+            WaitAndKill(self, counter);
+        }
+    };
     auto begins = [&](TaskScheduler *) { event.Begin(); };
     bool hasBegun = false;
     auto first = [&](TaskScheduler *) { hasBegun = true; };
-    TaskScheduler scheduler(options);
     HostThread outside([&] {
         Compute(300 + Random(300));
         // a worker may hide the notice of High work because it has taken the task before
@@ -69,24 +53,21 @@ void LoopsGiveTurns(Caller caller) {
         event.Ask();
         scheduler.AddTask(MakeTask(begins), nullptr, Of(Priority::High));
     });
-    auto main = [&](TaskScheduler *running) {
+    RunMain(scheduler, [&](TaskScheduler *self) {
         Counter *counter = counters.New();
-        for (uint32_t i = 0; i < workers; ++i) running->AddTask({Loops::Loop, &loops}, counter);
-        TaskOptions its = Of(caller == Caller::Timer ? Priority::High : Priority::Normal);
-        if (caller == Caller::Pinned) its.worker = Random(workers);
-        if (caller == Caller::Outside) outside.Start();
-        if (caller == Caller::Pinned) running->AddTask(MakeTask(begins), counter, its);
-        if (caller == Caller::Timer) {
+        for (uint32_t i = 0; i < workers; ++i) self->AddTask(MakeTask(loop), counter);
+        if (caller == Caller::Outside) {
+            outside.Start();
+        } else if (caller == Caller::Pinned) {
+            self->AddTask(MakeTask(begins), counter, PinnedTo(Random(workers)));
+            event.Ask();
+        } else {
             event.asked = weft::env::Now() + 300 * kUs;
-            AddTaskAt(*running, Now() + std::chrono::microseconds(300), MakeTask(begins), counter,
-                      its);
+            AddTaskAt(*self, Now() + std::chrono::microseconds(300), MakeTask(begins), counter,
+                      Of(Priority::High));
         }
-        if (caller == Caller::Pinned) event.Ask();
-        running->WaitForCounter(counter);
-        Counters::Kill(counter);
-    };
-    const Task task = MakeTask(main);
-    Check(scheduler.Run(task.function, task.arg) == Status::Ok, "Run failed");
+        WaitAndKill(self, counter);
+    });
     if (caller == Caller::Outside) outside.Join();
     CheckSoon(event.late <= (length + 50) * kUs,
               "a task began later than the longest task and 50 microseconds");
@@ -95,9 +76,7 @@ void LoopsGiveTurns(Caller caller) {
 // A worker submits a High task and then computes for long. The other worker has Normal tasks in its
 // own lane. It must run the High task before the next Normal task.
 void HighGoesFirst() {
-    Counters counters;
     Event event;
-    const SchedulerOptions options = FairOptions(2);
     bool blockerHasIt = false;
     auto high = [&](TaskScheduler *) { event.Begin(); };
     auto normal = [&](TaskScheduler *) {
@@ -112,12 +91,9 @@ void HighGoesFirst() {
         Compute(5000);
         blockerHasIt = true;
     };
-    RunMain(options, [&](TaskScheduler *scheduler) {
-        Counter *counter = counters.New();
+    RunCounted(FairOptions(2), [&](TaskScheduler *scheduler, Counter *counter) {
         scheduler->AddTask(MakeTask(submitter), counter);
         for (uint32_t i = 0; i < 100; ++i) scheduler->AddTask(MakeTask(normal), counter);
-        scheduler->WaitForCounter(counter);
-        Counters::Kill(counter);
     });
     Check(blockerHasIt, "a task was lost");
     CheckSoon(event.late <= (20 + 10) * kUs, "a High task waited for Normal ones");
@@ -126,34 +102,24 @@ void HighGoesFirst() {
 // Other tasks are submitted without end, and a task with the given priority is the oldest one. It
 // is Low, or its lane serves newer tasks first. It must begin within ten milliseconds.
 void NothingStarves(Priority priority) {
-    struct Flood {
-        const bool *over;
-        TaskOptions options;
-        static void Run(TaskScheduler *scheduler, void *arg) {
-            Flood &self = *static_cast<Flood *>(arg);
-            if (*self.over) return;
-            TaskOptions again = self.options;
-            if (Random(16) == 0) again.worker = 0;
-            if (Random(4) == 0) scheduler->Yield();
-            if (Random(4) == 0) {
-                Counter counter;
-                scheduler->AddTask({[](TaskScheduler *, void *) {}, nullptr}, &counter, again);
-                scheduler->WaitForCounter(&counter);
-            }
-            scheduler->AddTask({Run, arg}, nullptr, again);
-            Compute(500);
-        }
-    };
     Event event;
-    SchedulerOptions options = FairOptions(1);
-    Flood flood{&event.over, Of(priority == Priority::Low && Random(2) != 0 ? Priority::High
-                                                                            : Priority::Normal)};
+    const TaskOptions floods =
+        Of(priority == Priority::Low && Random(2) != 0 ? Priority::High : Priority::Normal);
+    auto nothing = [](TaskScheduler *) {};
+    Repeated flood([&](TaskScheduler *scheduler, Task again) {
+        if (event.over) return;
+        TaskOptions options = floods;
+        if (Random(16) == 0) options.worker = 0;
+        if (Random(4) == 0) scheduler->Yield();
+        if (Random(4) == 0) RunTask(scheduler, nothing, options);
+        scheduler->AddTask(again, nullptr, options);
+        Compute(500);
+    });
     auto oldest = [&](TaskScheduler *) { event.Begin(); };
-    RunMain(options, [&](TaskScheduler *scheduler) {
+    RunMain(FairOptions(1), [&](TaskScheduler *scheduler) {
         scheduler->AddTask(MakeTask(oldest), nullptr, Of(priority));
         event.Ask();
-        for (uint32_t i = 0; i < 2; ++i)
-            scheduler->AddTask({Flood::Run, &flood}, nullptr, flood.options);
+        for (uint32_t i = 0; i < 2; ++i) scheduler->AddTask(MakeTask(flood), nullptr, floods);
     });
     Check(event.late <= 10000 * kUs, "a task waited longer than the bound");
 }
@@ -177,14 +143,12 @@ void PollingTasksLeaveTurns() {
     };
     auto begins = [&](TaskScheduler *) { event.Begin(); };
     RunMain(options, [&](TaskScheduler *scheduler) {
-        for (uint32_t i = 0; i <= loops; ++i) {
-            TaskOptions its = Of(static_cast<Priority>(Random(3)));
-            if (i == 0) its.worker = 0;
-            scheduler->AddTask(MakeTask(turns), &all, its);
-        }
+        scheduler->AddTask(MakeTask(turns), &all, PinnedTo(0, AnyPriority()));
+        for (uint32_t i = 0; i < loops; ++i)
+            scheduler->AddTask(MakeTask(turns), &all, Of(AnyPriority()));
         SleepFor(*scheduler, std::chrono::milliseconds(1));
         event.Ask();
-        scheduler->AddTask(MakeTask(begins), &all, Of(static_cast<Priority>(Random(3))));
+        scheduler->AddTask(MakeTask(begins), &all, Of(AnyPriority()));
         scheduler->WaitForCounter(&all);
         scheduler->DecrementCounter(&never);
     });
@@ -202,45 +166,33 @@ void PinnedTasksPoll(bool hasHigh) {
     SchedulerOptions options = FairOptions(2);
     options.groups = kGroups;
     options.groupCount = 2;
-    Counter *never = counters.New();
-    Counter *all = counters.New();
+    Counter *never = counters.New(), *all = counters.New();
     const bool yields = Random(2) != 0;
     auto polls = [&](TaskScheduler *scheduler) {
         while (!event.over) {
             Compute(10);
-            if (yields) {
-                scheduler->Yield();
-                continue;
-            }
-            scheduler->PollCounter(never);
+            yields ? scheduler->Yield() : void(scheduler->PollCounter(never));
         }
     };
     auto begins = [&](TaskScheduler *) { event.Begin(); };
     auto urgent = [&](TaskScheduler *) { high.Begin(); };
     auto pins = [&](TaskScheduler *scheduler) {  // the pinned tasks inherit its group
-        TaskOptions pinned;
-        pinned.worker = 0;
-        for (uint32_t i = 0; i < 3; ++i) scheduler->AddTask(MakeTask(polls), all, pinned);
+        for (uint32_t i = 0; i < 3; ++i) scheduler->AddTask(MakeTask(polls), all, PinnedTo(0));
     };
     auto submits = [&](TaskScheduler *scheduler) {
-        TaskOptions first = Of(Priority::Normal);
-        first.group = static_cast<uint8_t>(Random(2));
-        scheduler->AddTask(MakeTask(pins), all, first);
-        if (first.group == 1) scheduler->Yield();
+        const uint32_t group = Random(2);
+        scheduler->AddTask(MakeTask(pins), all, InGroup(group));
+        if (group == 1) scheduler->Yield();
         Compute(2000);
-        first.group = 0;
         event.Ask();
-        scheduler->AddTask(MakeTask(begins), all, first);
+        scheduler->AddTask(MakeTask(begins), all, InGroup(0));
         if (!hasHigh) return void(high.late = 0);
-        first.priority = Priority::High;
         high.Ask();
-        scheduler->AddTask(MakeTask(urgent), all, first);
+        scheduler->AddTask(MakeTask(urgent), all, InGroup(0, Priority::High));
     };
     RunMain(options, [&](TaskScheduler *scheduler) {
         scheduler->IncrementCounter(never);
-        TaskOptions second = Of(Priority::Normal);
-        second.group = 1;
-        scheduler->AddTask(MakeTask(submits), all, second);
+        scheduler->AddTask(MakeTask(submits), all, InGroup(1));
         scheduler->WaitForCounter(all);
         scheduler->DecrementCounter(never);
     });
@@ -252,42 +204,30 @@ void PinnedTasksPoll(bool hasHigh) {
 // High tasks keep the worker busy, and several queues are late at once, one of them for the whole
 // time. The late queues must be served in turn, so that none of them starves.
 void NoneOfSeveralStarves() {
-    struct Flood {
-        const bool *over;
-        static void Run(TaskScheduler *scheduler, void *arg) {
-            if (*static_cast<Flood *>(arg)->over) return;
-            scheduler->AddTask({Run, arg}, nullptr, Of(Priority::High));
-            Compute(200);
-        }
-    };
     constexpr uint32_t kEvents = 4;
     Event events[kEvents];
     uint32_t begun = 0;
-    bool isOver = false;
-    SchedulerOptions options = FairOptions(1);
-    Flood flood{&isOver};
-    auto begins = [&](TaskScheduler *) {
-        events[begun].Begin();
-        isOver = ++begun == kEvents;
-    };
+    TaskScheduler scheduler(FairOptions(1));
+    Repeated flood([&](TaskScheduler *self, Task again) {
+        if (begun == kEvents) return;
+        self->AddTask(again, nullptr, Of(Priority::High));
+        Compute(200);
+    });
+    auto begins = [&](TaskScheduler *) { events[begun++].Begin(); };
     auto normal = [&](TaskScheduler *) {
-        if (!isOver) Compute(200);
+        if (begun != kEvents) Compute(200);
     };
-    TaskScheduler scheduler(options);
     HostThread outside([&] { scheduler.AddTask(MakeTask(begins), nullptr, Of(Priority::Low)); });
-    auto main = [&](TaskScheduler *self) {
+    RunMain(scheduler, [&](TaskScheduler *self) {
         for (uint32_t i = 0; i < 2; ++i)
-            self->AddTask({Flood::Run, &flood}, nullptr, Of(Priority::High));
+            self->AddTask(MakeTask(flood), nullptr, Of(Priority::High));
         for (uint32_t i = 0; i < 300; ++i) self->AddTask(MakeTask(normal));
-        TaskOptions here = Of(Priority::Low);
-        here.worker = 0;
         for (Event &event : events) event.Ask();
-        for (uint32_t i = 0; i < 2; ++i) self->AddTask(MakeTask(begins), nullptr, here);
+        for (uint32_t i = 0; i < 2; ++i)
+            self->AddTask(MakeTask(begins), nullptr, PinnedTo(0, Priority::Low));
         self->AddTask(MakeTask(begins), nullptr, Of(Priority::Low));
         outside.Start();
-    };
-    const Task first = MakeTask(main);
-    Check(scheduler.Run(first.function, first.arg) == Status::Ok, "Run failed");
+    });
     outside.Join();
     // Each of the three late queues gets a sixth of the time. So a few tasks of 200 us run between
     // two tasks of the same queue.
@@ -298,18 +238,13 @@ void NoneOfSeveralStarves() {
 // High tasks keep one worker busy, and one long task each keeps two others busy. Each of these two
 // has two late queues, one of which stays late. The first worker must serve all four in turn.
 void NoneOfOthersStarves() {
-    struct Flood {
-        const uint32_t *left;
-        static void Run(TaskScheduler *scheduler, void *arg) {
-            if (*static_cast<Flood *>(arg)->left == 0) return;
-            scheduler->AddTask({Run, arg}, nullptr, Of(Priority::High));
-            Compute(200);
-        }
-    };
     Event events[2];
     uint32_t left = 2, full = 0;
-    SchedulerOptions options = FairOptions(3);
-    Flood flood{&left};
+    Repeated flood([&](TaskScheduler *self, Task again) {
+        if (left == 0) return;
+        self->AddTask(again, nullptr, Of(Priority::High));
+        Compute(200);
+    });
     auto normal = [&](TaskScheduler *) {
         if (left != 0) Compute(200);
     };
@@ -320,12 +255,10 @@ void NoneOfOthersStarves() {
         ++full;
         while (left != 0) Compute(100);
     };
-    TaskScheduler scheduler(options);
-    Check(scheduler.Start() == Status::Ok, "Start failed");
-    TaskOptions on = Of(Priority::High);
-    for (on.worker = 1; on.worker < 3; ++on.worker) scheduler.AddTask(MakeTask(owner), nullptr, on);
-    on.worker = 0;
-    scheduler.AddTask({Flood::Run, &flood}, nullptr, on);
+    StartedScheduler scheduler(FairOptions(3));
+    for (uint32_t worker : {1u, 2u})
+        scheduler.AddTask(MakeTask(owner), nullptr, PinnedTo(worker, Priority::High));
+    scheduler.AddTask(MakeTask(flood), nullptr, PinnedTo(0, Priority::High));
     while (full != 2) Compute(100);
     for (Event &event : events) event.Ask();
     scheduler.Stop();
@@ -356,8 +289,7 @@ void SleepersHoldAllFibers() {
         SleepFor(*scheduler, std::chrono::milliseconds(9 * stall / 5));
     };
     auto high = [&](TaskScheduler *) { event.Begin(); };
-    TaskScheduler scheduler(options);
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    StartedScheduler scheduler(options);
     const uint64_t begun = weft::env::Now();
     for (uint32_t i = 0; i < kFibers; ++i)
         scheduler.AddTask(MakeTask(sleeps), nullptr, Of(Priority::Low));
@@ -384,8 +316,7 @@ void ReadyAmongTasksThatCannotBegin() {
     options.groupCount = 2;
     options.fibers = 8;
     options.onReport = [](const Report &, void *) {};  // it runs out of fibers
-    Counter *gate = counters.New();
-    Counter *all = counters.New();
+    Counter *gate = counters.New(), *all = counters.New();
     auto waits = [&](TaskScheduler *scheduler) {
         scheduler->WaitForCounter(gate);
         if (!event.over) event.Begin();
@@ -395,9 +326,7 @@ void ReadyAmongTasksThatCannotBegin() {
     auto opens = [&](TaskScheduler *scheduler) {
         hasFiber = true;
         Compute(1000);
-        TaskOptions pinned;
-        pinned.worker = 0;
-        scheduler->AddTask(MakeTask(nothing), all, pinned);
+        scheduler->AddTask(MakeTask(nothing), all, PinnedTo(0));
         Compute(5000);
         event.Ask();
         scheduler->DecrementCounter(gate);
@@ -405,13 +334,9 @@ void ReadyAmongTasksThatCannotBegin() {
     };
     RunMain(options, [&](TaskScheduler *scheduler) {
         scheduler->IncrementCounter(gate);
-        TaskOptions second = Of(Priority::High);
-        second.group = 1;
-        scheduler->AddTask(MakeTask(opens), all, second);
+        scheduler->AddTask(MakeTask(opens), all, InGroup(1, Priority::High));
         while (!hasFiber) Compute(10);
-        TaskOptions first = Of(Priority::Normal);
-        first.group = 0;
-        for (uint32_t i = 0; i < 40; ++i) scheduler->AddTask(MakeTask(waits), all, first);
+        for (uint32_t i = 0; i < 40; ++i) scheduler->AddTask(MakeTask(waits), all, InGroup(0));
         scheduler->WaitForCounter(all);
     });
     for (Counter *counter : {gate, all}) Counters::Kill(counter);
@@ -441,15 +366,11 @@ void WatchdogTells() {
     };
     RunMain(options, [&](TaskScheduler *scheduler) {
         for (uint32_t i = 0; i < 8; ++i) {
-            Counter counter;
             microseconds = Random(700);
-            scheduler->AddTask(MakeTask(computes), &counter);
-            scheduler->WaitForCounter(&counter);
+            RunTask(scheduler, computes);
         }
         if (Random(2) != 0) {  // no worker is awake meanwhile
-            Counter counter;
-            scheduler->AddTask(MakeTask(sleeps), &counter);
-            scheduler->WaitForCounter(&counter);
+            RunTask(scheduler, sleeps);
             ended = weft::env::Now();
         }
         CheckSoon(reported == 0, "NoProgress was reported although tasks ended");
@@ -470,7 +391,6 @@ void WatchdogTells() {
 // others run first. With ResumeOn::SameWorker it must resume on the same worker.
 void TurnsKeepTheWorker() {
     Counters counters;
-    const SchedulerOptions options = FairOptions(2);
     auto urgent = [&](TaskScheduler *) { Compute(Random(20)); };
     auto submitter = [&](TaskScheduler *scheduler) {
         for (uint32_t i = 0; i < 20; ++i) {
@@ -489,27 +409,10 @@ void TurnsKeepTheWorker() {
         }
         Counters::Kill(none);
     };
-    RunMain(options, [&](TaskScheduler *scheduler) {
-        Counter *counter = counters.New();
-        for (uint32_t i = 0; i < 3; ++i) {
-            scheduler->AddTask(MakeTask(stays), counter);
-            scheduler->AddTask(MakeTask(submitter), counter);
-        }
-        scheduler->WaitForCounter(counter);
-        Counters::Kill(counter);
+    RunCounted(FairOptions(2), [&](TaskScheduler *scheduler, Counter *counter) {
+        for (uint32_t i = 0; i < 3; ++i) AddEach(scheduler, counter, stays, submitter);
     });
 }
-
-// Polls and yields until `over`.
-struct Poll {
-    const bool *over;
-    static void Run(TaskScheduler *scheduler, void *arg) {
-        while (!*static_cast<Poll *>(arg)->over) {
-            Compute(100);
-            scheduler->Yield();
-        }
-    }
-};
 
 // All fibers are in use, and some tasks poll and yield. A Low task must not starve: either a ready
 // Low fiber with a Low task in front of it for which there is no fiber, or a Low task for which
@@ -522,7 +425,7 @@ void NothingStarvesWithoutFibers() {
     options.fibers = workers + 2;
     const bool isLimited = Random(2) != 0;
     test::LimitLow(options, isLimited ? 1 : 0);
-    Poll poll{&event.over};
+    auto polls = [&](TaskScheduler *scheduler) { YieldUntil(event.over, scheduler, 100); };
     const auto begin = [&](const TaskScheduler *scheduler) {
         Check(!isLimited || scheduler->CurrentWorker() == 0,
               "a Low task ran in a group that runs none");
@@ -543,7 +446,7 @@ void NothingStarvesWithoutFibers() {
     RunMain(options, [&](TaskScheduler *scheduler) {
         Counter *counter = counters.New(), *waiters = counters.New();
         auto waits = [&](TaskScheduler *waiter) { waiter->WaitForCounter(counter); };
-        for (uint32_t i = 0; i < workers; ++i) scheduler->AddTask({Poll::Run, &poll}, nullptr);
+        for (uint32_t i = 0; i < workers; ++i) scheduler->AddTask(MakeTask(polls));
         if (isAwaited) {
             event.Ask();
             scheduler->AddTask(MakeTask(awaited), counter, Of(Priority::Low));
@@ -552,11 +455,9 @@ void NothingStarvesWithoutFibers() {
             scheduler->AddTask(MakeTask(yields), counter, Of(Priority::Low));
             scheduler->AddTask(MakeTask(behind), counter, Of(Priority::Low));
         }
-        Poll::Run(scheduler, &poll);
-        scheduler->WaitForCounter(counter);
-        scheduler->WaitForCounter(waiters);
-        Counters::Kill(counter);
-        Counters::Kill(waiters);
+        polls(scheduler);
+        for (Counter *each : {counter, waiters}) scheduler->WaitForCounter(each);
+        for (Counter *each : {counter, waiters}) Counters::Kill(each);
     });
     Check(event.late <= 10000 * kUs, "a task waited longer than the bound");
 }
@@ -565,24 +466,17 @@ void NothingStarvesWithoutFibers() {
 // has resumed from its own Yield. This task must not starve.
 void NothingStarvesOnInactive() {
     Event event;
-    Counters counters;
-    SchedulerOptions options = FairOptions(2);
-    Poll poll{&event.over};
+    auto polls = [&](TaskScheduler *scheduler) { YieldUntil(event.over, scheduler, 100); };
     auto yields = [&](TaskScheduler *scheduler) {
         event.Ask();
         scheduler->Yield();
         event.Begin();
     };
-    RunMain(options, [&](TaskScheduler *scheduler) {
-        Counter *counter = counters.New();
-        TaskOptions low = Of(Priority::Low), normal = Of(Priority::Normal);
-        low.worker = normal.worker = 1;
-        scheduler->AddTask(MakeTask(yields), counter, low);
+    RunCounted(FairOptions(2), [&](TaskScheduler *scheduler, Counter *counter) {
+        scheduler->AddTask(MakeTask(yields), counter, PinnedTo(1, Priority::Low));
         for (uint32_t i = 1 + Random(2); i != 0; --i)
-            scheduler->AddTask({Poll::Run, &poll}, counter, normal);
+            scheduler->AddTask(MakeTask(polls), counter, PinnedTo(1));
         scheduler->SetActiveWorkers(1);
-        scheduler->WaitForCounter(counter);
-        Counters::Kill(counter);
     });
     Check(event.late <= 10000 * kUs, "a task waited longer than the bound");
 }
@@ -590,30 +484,25 @@ void NothingStarvesOnInactive() {
 // Endless High tasks, and Low tasks that are late. While the Low tasks are late, they must get
 // between an eighth and a quarter of the time.
 void LateWorkHasItsShare() {
-    struct Work {
-        uint64_t *busy;
-        const uint64_t *end;
-        uint64_t microseconds;
-        TaskOptions options;
-        static void Run(TaskScheduler *scheduler, void *arg) {
-            Work &self = *static_cast<Work *>(arg);
-            if (weft::env::Now() >= *self.end) return;
-            if (self.options.priority == Priority::High)
-                scheduler->AddTask({Run, arg}, nullptr, self.options);
-            Compute(self.microseconds);
-            *self.busy += self.microseconds;
-        }
+    uint64_t low = 0, end = 0;
+    const SchedulerOptions options = FairOptions(1);
+    const uint64_t length = 50 + Random(200);
+    Repeated urgent([&](TaskScheduler *scheduler, Task again) {
+        if (weft::env::Now() >= end) return;
+        scheduler->AddTask(again, nullptr, Of(Priority::High));
+        Compute(100);
+    });
+    auto late = [&](TaskScheduler *) {
+        if (weft::env::Now() >= end) return;
+        Compute(length);
+        low += length;
     };
-    uint64_t high = 0, low = 0, end = 0;
-    SchedulerOptions options = FairOptions(1);
-    Work urgent{&high, &end, 100, Of(Priority::High)},
-        late{&low, &end, 50 + Random(200), Of(Priority::Low)};
     RunMain(options, [&](TaskScheduler *scheduler) {
         end = weft::env::Now() + 60000 * kUs;
         for (uint32_t i = 0; i < 400; ++i)
-            scheduler->AddTask({Work::Run, &late}, nullptr, late.options);
+            scheduler->AddTask(MakeTask(late), nullptr, Of(Priority::Low));
         for (uint32_t i = 0; i < 2; ++i)
-            scheduler->AddTask({Work::Run, &urgent}, nullptr, urgent.options);
+            scheduler->AddTask(MakeTask(urgent), nullptr, Of(Priority::High));
     });
     const uint64_t total = 60000 - 4000;
     Check(low * 9 >= total && low * 4 <= total + 4000,
@@ -629,20 +518,12 @@ void DeadlinesInTime() {
     const uint32_t count = 20 + Random(60);
     auto busy = [&](TaskScheduler *) { Compute(100); };
     auto due = [&](TaskScheduler *) { event.Begin(); };
-    RunMain(options, [&](TaskScheduler *scheduler) {
-        Counter counter;
-        std::deque<Task> tasks(count, MakeTask(busy));
+    RunCounted(options, [&](TaskScheduler *scheduler, Counter *counter) {
         const uint32_t after = 100 + Random(800);
         event.asked = weft::env::Now() + after * kUs;
         AddTaskAt(*scheduler, Now() + std::chrono::microseconds(after), MakeTask(due), nullptr,
                   Of(Priority::High));
-        if (Random(2) != 0) {
-            for (const Task &task : tasks) scheduler->AddTask(task, &counter);
-        } else {
-            std::vector<Task> batch(tasks.begin(), tasks.end());
-            scheduler->AddTasks(count, batch.data(), &counter);
-        }
-        scheduler->WaitForCounter(&counter);
+        AddMany(scheduler, Random(2) == 0, count, busy, counter);
     });
     Check(event.late <= (100 + 100) * kUs,
           "a deadline was later than the longest task and 100 microseconds");
@@ -651,20 +532,16 @@ void DeadlinesInTime() {
 // Normal tasks submit the next one, and a Normal task waits with a deadline. It goes on after the
 // longest task, because its fiber becomes the newest entry, and no fair pick comes first.
 void DeadlinesAmongEqual() {
-    struct Flood {
-        const bool *over;
-        static void Run(TaskScheduler *scheduler, void *arg) {
-            if (*static_cast<Flood *>(arg)->over) return;
-            Compute(100);
-            scheduler->AddTask({Run, arg});
-        }
-    };
     const uint32_t workers = 1 + Random(2);
     bool isOver = false;
     uint64_t late = 0;
-    Flood flood{&isOver};
+    Repeated flood([&](TaskScheduler *scheduler, Task again) {
+        if (isOver) return;
+        Compute(100);
+        scheduler->AddTask(again);
+    });
     RunMain(FairOptions(workers), [&](TaskScheduler *scheduler) {
-        for (uint32_t i = 0; i < 4 * workers; ++i) scheduler->AddTask({Flood::Run, &flood});
+        for (uint32_t i = 0; i < 4 * workers; ++i) scheduler->AddTask(MakeTask(flood));
         for (uint32_t i = 0; i < 20; ++i) {
             const uint64_t due = weft::env::Now() + (500 + Random(500)) * kUs;
             SleepUntil(*scheduler, Clock::time_point(std::chrono::duration_cast<Clock::duration>(
@@ -680,32 +557,20 @@ void DeadlinesAmongEqual() {
 // A batch has short tasks and a run of long ones. Workers that claim many tasks, because the first
 // ones were short, must not keep the long ones while others are idle.
 void ClaimsAreShared() {
-    const uint32_t workers = 2;
-    const SchedulerOptions options = FairOptions(workers);
-    uint64_t begin = 0, end = 0;
-    struct Part {
-        uint64_t microseconds;
-    };
-    std::vector<Part> parts(256);
+    const SchedulerOptions options = FairOptions(2);
     const uint32_t first = Random(200);
-    for (uint32_t i = 0; i < 40; ++i) parts[first + i].microseconds = 100;
+    uint64_t took = 0;
+    IndexedTasks tasks(256, [&](TaskScheduler *, uint32_t index) {
+        if (index >= first && index < first + 40) Compute(100);
+    });
     RunMain(options, [&](TaskScheduler *scheduler) {
-        std::vector<Task> tasks;
-        for (Part &part : parts) {
-            tasks.push_back({[](TaskScheduler *, void *arg) {
-                                 const Part &its = *static_cast<Part *>(arg);
-                                 if (its.microseconds != 0) Compute(its.microseconds);
-                             },
-                             &part});
-        }
         Counter counter;
-        begin = weft::env::Now();
+        const uint64_t begin = weft::env::Now();
         scheduler->AddTasks(256, tasks.data(), &counter);
         scheduler->WaitForCounter(&counter);
-        end = weft::env::Now();
+        took = weft::env::Now() - begin;
     });
-    CheckSoon(end - begin <= (40 * 100 / 2 + 400) * kUs,
-              "a worker kept tasks that others could have run");
+    CheckSoon(took <= (40 * 100 / 2 + 400) * kUs, "a worker kept tasks that others could have run");
 }
 
 // Some tasks are Low, and only one worker may run these. Tasks without a counter submit them beside
@@ -719,10 +584,7 @@ void LowBesideNormal(SchedulerOptions options) {
                            Of(Random(2) != 0 ? Priority::Low : Priority::Normal));
     };
     test::LimitLow(options, 1);
-    RunMain(options, [&](TaskScheduler *scheduler) {
-        const Task tasks[] = {MakeTask(submit), MakeTask(submit), MakeTask(submit)};
-        scheduler->AddTasks(3, tasks);
-    });
+    RunMain(options, [&](TaskScheduler *scheduler) { AddBatch(scheduler, 3, submit); });
     Check(done == 3, "a task was lost");
     CheckSoon(weft::env::Now() < begin + 20'000 * kUs, "a task waited although a worker was idle");
 }
@@ -733,8 +595,7 @@ void DetachesBesideLow() {
     CountNanoseconds();
     SchedulerOptions options = Options(0, 9);
     options.maxAttached = 1;
-    TaskScheduler scheduler(options);
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    StartedScheduler scheduler(options);
     Check(scheduler.AttachThread() == Status::Ok, "AttachThread failed");
     uint32_t done = 0;
     auto yields = [&](TaskScheduler *self) {
@@ -756,17 +617,15 @@ void DetachesBesideLow() {
 uint64_t StepsOfOneTask(uint32_t fibers) {
     SchedulerOptions options = FairOptions(1);
     options.fibers = fibers + 1;
-    TaskScheduler scheduler(options);
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    StartedScheduler scheduler(options);
     uint64_t before = 0, least = ~uint64_t{0};
     auto leaf = [&](TaskScheduler *) {
         const uint64_t steps = OwnSteps();
         if (before != 0) least = std::min(least, steps - before);
         before = steps;
     };
-    const Task task = MakeTask(leaf);
     for (int i = 0; i < 6; ++i) {
-        scheduler.AddTasksAndWait(1, &task);
+        AddAndWait(&scheduler, leaf);
         Compute(100);  // the worker falls asleep
     }
     scheduler.Stop();
@@ -776,8 +635,7 @@ uint64_t StepsOfOneTask(uint32_t fibers) {
 // What an idle scheduler does must not be proportional to its number of fibers. It may look at the
 // pool in words of 64 bits.
 void IdleDoesNotScan() {
-    const uint64_t few = StepsOfOneTask(128), many = StepsOfOneTask(2048);
-    Check(many < few + 1920 / 16,
+    Check(StepsOfOneTask(2048) < StepsOfOneTask(128) + 1920 / 16,
           "the work of an idle scheduler grows with the number of its fibers");
 }
 
@@ -811,7 +669,7 @@ void LimitWakesOne() {
 // A task waits with a deadline in 2 ms beside tasks of 10 ms. Meanwhile does not allow its worker
 // to begin these tasks. So the wait must end soon after the deadline.
 void WaitKeepsBudget() {
-    Counters counters;
+    Counter never(1);
     const Meanwhile meanwhile = static_cast<Meanwhile>(1 + Random(4));
     const Priority priority =
         meanwhile == Meanwhile::NormalOrHigher ? Priority::Low : Priority::Normal;
@@ -824,17 +682,14 @@ void WaitKeepsBudget() {
         Compute(20);
         ++done;
     };
-    RunMain(FairOptions(2), [&](TaskScheduler *scheduler) {
-        Counter *counter = counters.New(), *never = counters.New(1);
+    RunCounted(FairOptions(2), [&](TaskScheduler *scheduler, Counter *counter) {
         for (int i = 0; i < 4; ++i) scheduler->AddTask(MakeTask(slow), counter, Of(priority));
         scheduler->AddTask(MakeTask(quick), counter, Of(Priority::High));
         const Clock::time_point deadline = Now() + std::chrono::milliseconds(2);
-        Check(!WaitForCounterUntil(*scheduler, never, deadline, meanwhile),
+        Check(!WaitForCounterUntil(*scheduler, &never, deadline, meanwhile),
               "a wait ended although its counter was never reached");
         CheckSoon(Now() - deadline <= std::chrono::microseconds(20 + 50),
                   "a wait with a deadline was late");
-        scheduler->WaitForCounter(counter);
-        Counters::Kill(counter);
     });
     Check(done == 5, "a task was lost");
 }
@@ -855,14 +710,9 @@ void WakesTheChoosy() {
         while (begun.load(std::memory_order_relaxed) != 4) weft::env::Pause();
     };
     RunMain(options, [&](TaskScheduler *scheduler) {
-        Counter first;
         Compute(1000);  // the other workers fall asleep
-        scheduler->AddTask(MakeTask(brief), &first);
-        scheduler->WaitForCounter(&first);
-        const std::vector<Task> tasks(4, MakeTask(meets));
-        TaskOptions low;
-        low.priority = Priority::Low;
-        scheduler->AddTasksAndWait(4, tasks.data(), low);
+        RunTask(scheduler, brief);
+        AddBatchAndWait(scheduler, 4, meets, Of(Priority::Low));
     });
     Check(begun.load(std::memory_order_relaxed) == 4, "a task was lost");
 }
@@ -890,18 +740,14 @@ void WakesTwoChoosy() {
         its.asleep -= event.kind == TraceKind::Unpark ? 1 : 0;
     };
     auto leaf = [&](TaskScheduler *) { ++done; };
-    const std::vector<Task> tasks(3, MakeTask(leaf));
-    TaskOptions its = Of(Priority::Low);
-    if (Random(2) != 0) its.group = 1;
-    RunMain(options, [&](TaskScheduler *scheduler) {
+    const TaskOptions lows = InGroup(Random(2) != 0 ? 1 : kAnyGroup, Priority::Low);
+    RunCounted(options, [&](TaskScheduler *scheduler, Counter *counter) {
         Compute(1000);  // the other workers fall asleep
         const bool allSleep = seen.asleep == 3;
         seen.woken = seen.byMain = 0;
-        Counter counter;
-        scheduler->AddTasks(3, tasks.data(), &counter, its);
+        AddBatch(scheduler, 3, leaf, counter, lows);
         CheckSoon(!allSleep || (seen.woken >= 2 && seen.byMain <= 2),
                   "a batch did not wake two of the workers that may run it");
-        scheduler->WaitForCounter(&counter);
     });
     Check(done == 3, "a task was lost");
 }
@@ -918,7 +764,6 @@ void WakesLikeATree() {
     uint32_t workers = 1;
     for (uint32_t level = 0, wakes = isBatch ? 3 : 1; level < levels; ++level, wakes *= 3)
         workers += wakes;
-    Counters counters;
     uint32_t begun = 0;
     uint64_t asked = 0, beforeLast = 0, last = 0;
     SchedulerOptions options = FairOptions(workers);
@@ -931,18 +776,10 @@ void WakesLikeATree() {
         ++begun;
         Compute(5000);
     };
-    RunMain(options, [&](TaskScheduler *scheduler) {
+    RunCounted(options, [&](TaskScheduler *scheduler, Counter *counter) {
         Compute(1000);  // the other workers fall asleep
-        const std::vector<Task> tasks(workers, MakeTask(task));
-        Counter *counter = counters.New();
         asked = weft::env::Now();
-        if (isBatch) {
-            scheduler->AddTasks(workers, tasks.data(), counter);
-        } else {
-            for (const Task &each : tasks) scheduler->AddTask(each, counter);
-        }
-        scheduler->WaitForCounter(counter);
-        Counters::Kill(counter);
+        AddMany(scheduler, isBatch, workers, task, counter);
     });
     Check(begun == workers, "a task was lost");
     const uint64_t limit = asked + levels * kLatency + 40 * kUs;
@@ -967,18 +804,14 @@ void WakesNobodyLater() {
     auto empty = [](TaskScheduler *) {};
     RunMain(options, [&](TaskScheduler *scheduler) {
         Compute(1000);  // the other workers fall asleep
-        const std::vector<Task> tasks(kWorkers, MakeTask(empty));
-        scheduler->AddTasksAndWait(kWorkers, tasks.data());
+        AddBatchAndWait(scheduler, kWorkers, empty);
         Compute(1000);
         for (uint32_t worker = 1; worker < kWorkers; ++worker) {
             unparked = 0;
             Counter *counter = counters.New();
-            TaskOptions pinned;
-            pinned.worker = worker;
-            scheduler->AddTask(MakeTask(empty), counter, pinned);
+            scheduler->AddTask(MakeTask(empty), counter, PinnedTo(worker));
             Compute(1000);
-            scheduler->WaitForCounter(counter);
-            Counters::Kill(counter);
+            WaitAndKill(scheduler, counter);
             most = std::max(most, unparked);
         }
     });
@@ -1016,10 +849,7 @@ void AwaitedTasksAreHigh() {
         Compute(500);  // by now another worker has taken it
         scheduler->AddTask(MakeTask(waits), counter,
                            Of(raises ? Priority::Normal : Priority::High));
-        scheduler->WaitForCounter(counter);
-        Counters::Kill(counter);
-        scheduler->WaitForCounter(rest);
-        Counters::Kill(rest);
+        WaitAndKill(scheduler, counter, rest);
     });
     Check(done == 38, "a task was lost");
     // Two workers share the tasks, after the other one has finished its current task.
@@ -1064,16 +894,10 @@ void ValuesInTime() {
         }
         ends(self);
     };
-    std::vector<Task> tasks(kTasks, MakeTask(task));
-    TaskScheduler scheduler(FairOptions(workers));
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    StartedScheduler scheduler(FairOptions(workers));
     bool isSubmitted = false;
     auto submits = [&](TaskScheduler *self) {
-        if (isBatch) {
-            self->AddTasks(kTasks, tasks.data(), counter);
-        } else {
-            for (const Task &each : tasks) self->AddTask(each, counter);
-        }
+        AddMany(self, isBatch, kTasks, task, counter);
         isSubmitted = true;
     };
     scheduler.AddTask(MakeTask(submits), rest);
@@ -1094,8 +918,7 @@ void ValuesInTime() {
     scheduler.WaitForCounter(counter);
     scheduler.WaitForCounter(rest);
     scheduler.Stop();
-    Counters::Kill(counter);
-    Counters::Kill(rest);
+    for (Counter *each : {counter, rest}) Counters::Kill(each);
     Check(finished == kTasks && isOver, "a task was lost");
     // A fiber that was made ready begins after the current task of its worker.
     const uint64_t since = std::max(event.asked, waitsSince);
@@ -1111,16 +934,13 @@ void ValuePassesInClaim() {
     Counter *const counter = counters.New(), *const gate = counters.New(1);
     uint32_t finished = 0;
     auto leaf = [&](TaskScheduler *self) { self->WaitForCounter(gate); };
-    const Task leaves[2] = {MakeTask(leaf), MakeTask(leaf)};
     auto task = [&](TaskScheduler *self) {
         if (++finished <= kTasks - kValue) return;
         if (finished == kTasks - kValue + 1) Compute(100);
-        self->AddTasks(2, leaves, counter);
+        AddBatch(self, 2, leaf, counter);
     };
-    const std::vector<Task> tasks(kTasks, MakeTask(task));
-    TaskScheduler scheduler(FairOptions(1));
-    Check(scheduler.Start() == Status::Ok, "Start failed");
-    auto submits = [&](TaskScheduler *self) { self->AddTasks(kTasks, tasks.data(), counter); };
+    StartedScheduler scheduler(FairOptions(1));
+    auto submits = [&](TaskScheduler *self) { AddBatch(self, kTasks, task, counter); };
     scheduler.AddTask(MakeTask(submits));
     if (Random(2) != 0) Compute(2);
     while (finished < kTasks - kValue) Compute(2);
@@ -1128,8 +948,7 @@ void ValuePassesInClaim() {
     scheduler.DecrementCounter(gate);
     scheduler.WaitForCounter(counter);
     scheduler.Stop();
-    Counters::Kill(counter);
-    Counters::Kill(gate);
+    for (Counter *each : {counter, gate}) Counters::Kill(each);
 }
 
 // All tasks of a tree use one counter: its tasks submit further tasks with the same counter. The
@@ -1137,29 +956,21 @@ void ValuePassesInClaim() {
 void TreeOnOneCounter() {
     Counters counters;
     Counter *const counter = counters.New();
-    struct Node {
-        Counter *counter;
-        uint32_t depth;
-        uint32_t *done;
-        uint32_t children;
-        static void Run(TaskScheduler *scheduler, void *arg) {
-            const auto *self = static_cast<const Node *>(arg);
-            ++*self->done;
-            if (self->depth == 0) return;
-            Task tasks[3];
-            for (Task &each : tasks) each = {Run, const_cast<Node *>(self - 1)};
-            scheduler->AddTasks(self->children, tasks, self->counter);
-        }
-    };
     uint32_t done = 0;
     const uint32_t children = 1 + Random(3);
-    Node nodes[5];
-    for (uint32_t i = 0; i < 5; ++i) nodes[i] = {counter, i, &done, children};
-    const uint32_t depth = children == 3 ? 3 : 4;
+    const Task *ofDepth = nullptr;
+    IndexedTasks tree(5, [&](TaskScheduler *scheduler, uint32_t depth) {
+        ++done;
+        if (depth == 0) return;
+        const std::vector<Task> tasks(children, ofDepth[depth - 1]);
+        scheduler->AddTasks(children, tasks.data(), counter);
+    });
+    ofDepth = tree.data();
+    const uint32_t height = children == 3 ? 3 : 4;
     uint32_t all = 0;
-    for (uint32_t i = 0, level = 1; i <= depth; ++i, level *= children) all += level;
+    for (uint32_t i = 0, level = 1; i <= height; ++i, level *= children) all += level;
     RunMain(FairOptions(1 + Random(3)), [&](TaskScheduler *self) {
-        self->AddTask({Node::Run, &nodes[depth]}, counter);
+        self->AddTask(tree[height], counter);
         self->WaitForCounter(counter);
         Check(done == all, "a wait for zero ended before the tasks did");
         Counters::Kill(counter);
@@ -1207,14 +1018,10 @@ void HandOversStay() {
     };
     SchedulerOptions options = FairOptions(2);
     options.idle = IdlePolicy::Balanced;  // the other worker searches
-    RunMain(options, [&](TaskScheduler *scheduler) {
-        for (int i = 0; i < 2; ++i)
-            players[i].own = players[1 - i].others = counters.New(i == 0 ? 0 : 1);
-        Counter *counter = counters.New();
-        scheduler->AddTask(MakeTask(first), counter);
-        scheduler->AddTask(MakeTask(second), counter);
-        scheduler->WaitForCounter(counter);
-        Counters::Kill(counter);
+    for (int i = 0; i < 2; ++i)
+        players[i].own = players[1 - i].others = counters.New(i == 0 ? 0 : 1);
+    RunCounted(options, [&](TaskScheduler *scheduler, Counter *counter) {
+        AddEach(scheduler, counter, first, second);
     });
     Check(moves <= 50, "tasks that wake each other were stolen again and again");
     CheckSoon(event.late <= 25 * kUs + kThiefRests,
@@ -1238,25 +1045,18 @@ void ZeroInTime() {
         if (++finished == kTasks) event.Ask();
     };
     auto other = [&](TaskScheduler *) { Compute(1000); };
-    std::vector<Task> tasks(kTasks, MakeTask(task));
-    TaskScheduler scheduler(FairOptions(workers));
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    StartedScheduler scheduler(FairOptions(workers));
     auto submits = [&](TaskScheduler *self) {
         for (uint32_t i = 0; i < 4; ++i) self->AddTask(MakeTask(other), others);
-        if (isBatch) {
-            self->AddTasks(kTasks, tasks.data(), counter);
-        } else {
-            for (const Task &each : tasks) self->AddTask(each, counter);
-        }
+        AddMany(self, isBatch, kTasks, task, counter);
     };
     Check(scheduler.IncrementCounter(counter), "IncrementCounter failed");
-    scheduler.AddTasksAndWait(1, std::vector<Task>{MakeTask(submits)}.data());
+    AddAndWait(&scheduler, submits);
     scheduler.DecrementCounter(counter);
     scheduler.WaitForCounter(counter);
     event.Begin();
     Counters::Kill(counter);
-    scheduler.WaitForCounter(others);
-    Counters::Kill(others);
+    WaitAndKill(&scheduler, others);
     scheduler.Stop();
     Check(finished == kTasks, "a task was lost");
     CheckSoon(event.late <= 50 * kUs, "a wait for zero was late");

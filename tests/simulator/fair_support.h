@@ -19,7 +19,21 @@ inline SchedulerOptions FairOptions(uint32_t workers) {
     return options;
 }
 
-inline TaskOptions Of(Priority priority) { return {priority, kAnyWorker, nullptr}; }
+// Submits `count` tasks that are the same, as one batch or one by one.
+template <class F>
+void AddMany(TaskScheduler *scheduler, bool isBatch, uint32_t count, F &callable,
+             Counter *counter) {
+    if (isBatch) return AddBatch(scheduler, count, callable, counter);
+    while (count-- != 0) scheduler->AddTask(MakeTask(callable), counter);
+}
+
+// Computes and yields in turn until `over`.
+inline void YieldUntil(const bool &over, TaskScheduler *scheduler, uint64_t microseconds) {
+    while (!over) {
+        Compute(microseconds);
+        scheduler->Yield();
+    }
+}
 
 // Measures how long it takes from a request (Ask) until its task begins (Begin).
 struct Event {

@@ -12,12 +12,6 @@ namespace simulator {
 
 namespace {
 
-SchedulerOptions FlowSchedulerOptions(uint32_t workers) { return Options(workers, 13); }
-
-void Steps(uint32_t most) {
-    for (uint32_t i = Random(most); i != 0; --i) weft::env::SchedulePoint(nullptr);
-}
-
 // A filter that takes one item at a time. Its data is a Cell, so with --weak each item must be
 // ordered after the item before.
 class OneAtATime {
@@ -26,7 +20,7 @@ public:
     uint32_t Visit() {
         Check(!m_isInside, "two items are in a filter that takes one at a time");
         m_isInside = true;
-        Steps(4);
+        Linger(4);
         const uint32_t before = m_visits.Get();
         Check(before == m_count, "what the filter wrote for the item before is not visible");
         m_visits.Set(++m_count);
@@ -76,7 +70,7 @@ struct PipeModel {
                 Check(first.Visit() == Pass(item, 0), "the order of the first filter");
             }),
             ParallelFilter([&](PipeItem &item) {
-                Steps(6);
+                Linger(6);
                 Pass(item, 1);
             }),
             SerialFilter([&](PipeItem &item) {
@@ -107,7 +101,7 @@ struct PipeModel {
 
 // Up to 6 items, 1 to 4 tokens.
 void Pipe() {
-    RunMain(FlowSchedulerOptions(1 + Random(3)), [](TaskScheduler *scheduler) {
+    RunMain(Options(1 + Random(3), 13), [](TaskScheduler *scheduler) {
         PipeModel model(Random(7), 1 + Random(4));
         model.waits = Random(2) != 0;
         model.Run(*scheduler);
@@ -130,11 +124,8 @@ void PipeHoldsNoFiber() {
                 return read <= kItems;
             },
             ParallelFilter([&](PipeItem &item) {
-                if (item.number.Get() == 0) {
-                    scheduler->WaitForCounter(&others);
-                } else {
-                    scheduler->DecrementCounter(&others);
-                }
+                item.number.Get() == 0 ? scheduler->WaitForCounter(&others)
+                                       : scheduler->DecrementCounter(&others);
             }),
             InOrderFilter([&](PipeItem &item) {
                 Check(item.number.Get() == written++, "the order of the filter");
@@ -145,7 +136,7 @@ void PipeHoldsNoFiber() {
 
 // A filter cancels the pipeline. It must end, and call nothing after that.
 void PipeCancelled() {
-    RunMain(FlowSchedulerOptions(1 + Random(3)), [](TaskScheduler *scheduler) {
+    RunMain(Options(1 + Random(3), 13), [](TaskScheduler *scheduler) {
         CancelSource source(*scheduler);
         PipelineOptions options;
         options.cancel = source.Token();
@@ -158,7 +149,7 @@ void PipeCancelled() {
                 item.number.Set(read++);
                 return true;
             },
-            ParallelFilter([&](PipeItem &) { Steps(5); }), InOrderFilter([&](PipeItem &item) {
+            ParallelFilter([&](PipeItem &) { Linger(5); }), InOrderFilter([&](PipeItem &item) {
                 Check(!source.IsCancelled(), "a filter was called after the end");
                 Check(item.number.Get() == written, "the order of the filter");
                 if (written++ == end) source.Cancel();
@@ -169,22 +160,20 @@ void PipeCancelled() {
 
 // An external thread runs a pipeline while the main task returns.
 void PipeOutside() {
-    TaskScheduler scheduler(FlowSchedulerOptions(1 + Random(2)));
+    TaskScheduler scheduler(Options(1 + Random(2), 13));
     PipeModel model(3, 2);
     HostThread other([&] { model.Run(scheduler); });
-    auto main = [&](TaskScheduler *self) {
+    RunMain(scheduler, [&](TaskScheduler *self) {
         other.Start();
         while (model.first.Count() == 0) self->Yield();
-    };
-    const Task task = MakeTask(main);
-    Check(scheduler.Run(task.function, task.arg) == Status::Ok, "Run failed");
+    });
     other.Join();
     model.CheckAll();
 }
 
 // A list, whose items are handed out by one reader at a time. Bodies may wait.
 void ForEachList() {
-    RunMain(FlowSchedulerOptions(1 + Random(3)), [](TaskScheduler *scheduler) {
+    RunMain(Options(1 + Random(3), 13), [](TaskScheduler *scheduler) {
         std::list<uint32_t> items(Random(9));
         LoopOptions options;
         options.grain = Random(3);
@@ -193,7 +182,7 @@ void ForEachList() {
             *scheduler, items.begin(), items.end(),
             [&](uint32_t &item) {
                 Check(item++ == 0, "an item was visited twice");
-                Steps(4);
+                Linger(4);
                 if (wait && Random(2) != 0) scheduler->Yield();
             },
             options);
@@ -214,12 +203,12 @@ void ForEachSeats() {
         uint32_t inside = 0, most = 0;
         auto open = [&](TaskScheduler *) { scheduler->DecrementCounter(&gate); };
         Counter opened;
-        scheduler->AddTask(MakeTask(open), &opened, {Priority::Low});
+        scheduler->AddTask(MakeTask(open), &opened, Of(Priority::Low));
         const auto visit = [&](uint32_t &item) {
             ++item;
             most = (std::max)(most, ++inside);
             scheduler->WaitForCounter(&gate);
-            Steps(4);
+            Linger(4);
             --inside;
         };
         if (isShared) {
@@ -237,7 +226,7 @@ void ForEachSeats() {
 
 // A tree that grows while it is visited, with storage for a few nodes.
 void Feed() {
-    RunMain(FlowSchedulerOptions(1 + Random(3)), [](TaskScheduler *scheduler) {
+    RunMain(Options(1 + Random(3), 13), [](TaskScheduler *scheduler) {
         constexpr uint32_t kNodes = 11;
         uint32_t visits[kNodes] = {};
         Cell parents[kNodes];
@@ -250,7 +239,7 @@ void Feed() {
                                 Check(visits[node]++ == 0, "a node was visited twice");
                                 Check(node < 2 || parents[node].Get() == node / 2 + 1,
                                       "what the adding call wrote is not visible");
-                                Steps(3);
+                                Linger(3);
                                 for (uint32_t child : {2 * node, 2 * node + 1}) {
                                     if (child < 2 || child >= kNodes) continue;
                                     parents[child].Set(node + 1);
@@ -265,18 +254,15 @@ void Feed() {
 
 // Functions that call functions.
 void Invoke() {
-    RunMain(FlowSchedulerOptions(1 + Random(3)), [](TaskScheduler *scheduler) {
+    RunMain(Options(1 + Random(3), 13), [](TaskScheduler *scheduler) {
         uint32_t ran = 0;
-        const auto two = [&] {
-            ParallelInvoke(
-                *scheduler, [&] { ++ran; },
-                [&] {
-                    Steps(4);
-                    ++ran;
-                });
+        const auto one = [&] { ++ran; };
+        const auto slow = [&] {
+            Linger(4);
+            ++ran;
         };
-        ParallelInvoke(
-            *scheduler, two, [&] { ++ran; }, two);
+        const auto two = [&] { ParallelInvoke(*scheduler, one, slow); };
+        ParallelInvoke(*scheduler, two, one, two);
         Check(ran == 5, "a function was not called once");
     });
 }

@@ -11,11 +11,6 @@ namespace simulator {
 
 namespace {
 
-// Takes up to two steps, so that other threads can get ahead.
-void Linger() {
-    for (uint32_t i = Random(3); i != 0; --i) weft::env::SchedulePoint(nullptr);
-}
-
 constexpr size_t kBlock = 4 << 10;
 
 // Stages of a pipeline, which check their order: a stage runs for each frame in turn, after the
@@ -42,11 +37,10 @@ struct Stages {
         Check(ended[count - 1] + inFlight > frame, "too many frames are in flight");
         if (stage == 0) slots[params.slot] = frame;
         if (child && Random(2) != 0) {
-            auto linger = [](TaskScheduler *) { Linger(); };
-            const Task task = MakeTask(linger);
-            scheduler->AddTasksAndWait(1, &task);
+            auto linger = [](TaskScheduler *) { Linger(3); };
+            AddAndWait(scheduler, linger);
         } else {
-            Linger();
+            Linger(3);
         }
         Check(slots[params.slot] == frame, "two frames in flight have the same slot");
         if (stage == stopStage && frame == stopFrame) pipeline->Stop();
@@ -74,24 +68,21 @@ void Frames() {
     const uint32_t frames = 1 + Random(4), awaited = Random(frames + 1);
     stages.child = Random(2) != 0;
     FramePipeline pipeline(options, stages.count, stages.stages, stages.inFlight);
-    RunMain(options, [&](TaskScheduler *scheduler) {
-        auto wait = [&](TaskScheduler *self) {
-            // If the pipeline does not run yet, WaitForFrame may have nothing to wait for.
-            const bool running = stages.begun.load(std::memory_order_acquire) != 0;
-            const bool completed = pipeline.WaitForFrame(self, awaited);
-            Check(completed || !running || awaited == frames, "a wait for a frame ended too early");
-            Check(!completed || stages.ended[stages.count - 1] > awaited,
-                  "WaitForFrame returned true for a frame that has not completed");
-            FrameParams params;
-            if (completed && pipeline.Frames().Read(awaited, &params)) {
-                Check(params.stages[0].end != std::chrono::steady_clock::time_point{},
-                      "the time of a stage is missing");
-            }
-        };
-        Counter counter;
-        scheduler->AddTask(MakeTask(wait), &counter);
+    auto wait = [&](TaskScheduler *self) {
+        // If the pipeline does not run yet, WaitForFrame may have nothing to wait for.
+        const bool running = stages.begun.load(std::memory_order_acquire) != 0;
+        const bool completed = pipeline.WaitForFrame(self, awaited);
+        Check(completed || !running || awaited == frames, "a wait for a frame ended too early");
+        Check(!completed || stages.ended[stages.count - 1] > awaited,
+              "WaitForFrame returned true for a frame that has not completed");
+        FrameParams params;
+        if (completed && pipeline.Frames().Read(awaited, &params))
+            Check(params.stages[0].end != std::chrono::steady_clock::time_point{},
+                  "the time of a stage is missing");
+    };
+    RunCounted(options, [&](TaskScheduler *scheduler, Counter *counter) {
+        scheduler->AddTask(MakeTask(wait), counter);
         Check(pipeline.Run(scheduler, frames) == Status::Ok, "Run failed");
-        scheduler->WaitForCounter(&counter);
     });
     for (uint32_t i = 0; i < stages.count; ++i)
         Check(stages.ended[i] == frames, "a stage was lost");
@@ -107,14 +98,12 @@ void FramesStopped() {
     stages.pipeline = &pipeline;
     stages.stopStage = Random(stages.count);
     stages.stopFrame = Random(2);
-    TaskScheduler scheduler(options);
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    StartedScheduler scheduler(options);
     bool completed = false;
-    HostThread waiter([&] {
+    RunningThread waiter([&] {
         if (Random(2) != 0) pipeline.Stop();
         completed = pipeline.WaitForFrame(&scheduler, 1);
     });
-    waiter.Start();
     Check(pipeline.Run(&scheduler) == Status::Ok, "Run failed");
     waiter.Join();
     for (uint32_t i = 1; i < stages.count; ++i)
@@ -152,8 +141,7 @@ size_t RandomBytes() { return Random(4) == 0 ? kBlock + 4 : kBlock / 2 - 8 * Ran
 // too. One tag is freed while the other one is in use. Shows memory with two owners and blocks that
 // are lost.
 void TaggedHeaps() {
-    SchedulerOptions options = Options(1 + Random(3), 14);
-    options.onReport = OnlyThese<ReportCode::OutOfMemory>;
+    SchedulerOptions options = Options<ReportCode::OutOfMemory>(1 + Random(3), 14);
     TaskScheduler scheduler(options);
     BlockPool pool(options, 5 + Random(62), kBlock);
     {
@@ -161,26 +149,23 @@ void TaggedHeaps() {
         Check(scheduler.Start() == Status::Ok, "Start failed");
         Owner owners[6], host;
         uint32_t next[2] = {0, 3};
-        const auto allocate = [&](TaskScheduler *self, uint32_t tag) {
+        IndexedTasks allocate(2, [&](TaskScheduler *self, uint32_t tag) {
             const uint32_t index = next[tag]++;
             for (uint32_t i = 1 + Random(2); i != 0; --i) {
                 owners[index].Take(heap, tag, RandomBytes(), 100 * index + i);
                 if (Random(2) != 0) self->Yield();  // it may resume on another worker
             }
             owners[index].Verify();
-        };
-        auto first = [&](TaskScheduler *self) { allocate(self, 0); };
-        auto second = [&](TaskScheduler *self) { allocate(self, 1); };
-        HostThread thread([&] {
+        });
+        RunningThread thread([&] {
             for (uint32_t i = Random(3); i != 0; --i) host.Take(heap, 1, RandomBytes(), 1000 + i);
             host.Verify();
         });
-        thread.Start();
         Counter of[2];
         for (uint32_t round = 0; round < 2; ++round) {
             for (uint32_t i = 0; i < 3; ++i) {
-                scheduler.AddTask(MakeTask(first), &of[0]);
-                if (round == 0) scheduler.AddTask(MakeTask(second), &of[1]);
+                scheduler.AddTask(allocate[0], &of[0]);
+                if (round == 0) scheduler.AddTask(allocate[1], &of[1]);
             }
             scheduler.WaitForCounter(&of[0]);
             for (uint32_t i = 0; i < 3; ++i) owners[i].Verify(), owners[i].pieces.clear();
@@ -214,7 +199,7 @@ void TaggedShare() {
         const auto allocate = [&](Owner &owner, uint32_t value) {
             for (uint32_t tag : {0u, 1u}) {
                 owner.Take(heap, tag, 8, value);
-                Linger();
+                Linger(3);
             }
             Check(owner.pieces.size() == 2,
                   "an allocation failed although the shared block had room");
@@ -227,10 +212,9 @@ void TaggedShare() {
         auto scratch = [&](TaskScheduler *) {
             ScratchArena arena(pool);
             Check(arena.Allocate(8) != nullptr, "an arena finds no block although one is free");
-            Linger();
+            Linger(3);
         };
-        HostThread thread([&] { allocate(owners[4], 4); });
-        thread.Start();
+        RunningThread thread([&] { allocate(owners[4], 4); });
         for (uint32_t round = 0; round < 2; ++round) {
             Counter counter;
             for (uint32_t i = 0; i < 2; ++i) scheduler.AddTask(MakeTask(little), &counter);
@@ -267,9 +251,7 @@ void TaggedFrames() {
         heap.Free(tag);
     };
     FramePipeline pipeline(options, stages.count, stages.stages, stages.inFlight);
-    auto main = [&](TaskScheduler *self) { pipeline.Run(self, 3); };
-    const Task task = MakeTask(main);
-    Check(scheduler.Run(task.function, task.arg) == Status::Ok, "Run failed");
+    RunMain(scheduler, [&](TaskScheduler *self) { pipeline.Run(self, 3); });
     Check(stages.ended[1] == 3, "a stage was lost");
     Check(pool.BlocksInUse() == 0, "a block was lost");
 }
@@ -279,24 +261,22 @@ void TaggedFrames() {
 void Arenas() {
     const SchedulerOptions options = Options(1 + Random(3), 14);
     BlockPool pool(options, 3 * 2, kBlock);
-    RunMain(options, [&](TaskScheduler *scheduler) {
-        uint32_t next = 0;
-        auto use = [&](TaskScheduler *self) {
-            const uint32_t own = ++next;
-            ScratchArena arena(pool);
-            uint32_t *first = arena.NewArray<uint32_t>(4);
-            *first = own;
-            self->Yield();
-            uint32_t *second = arena.NewArray<uint32_t>(kBlock / 8);
-            second[0] = own;
-            if (Random(2) != 0)
-                Check(arena.NewArray<uint32_t>(kBlock / 8) != nullptr, "a block was lost");
-            self->Yield();
-            Check(*first == own && second[0] == own, "two allocations overlap");
-        };
-        Counter counter;
-        for (uint32_t i = 0; i < 3; ++i) scheduler->AddTask(MakeTask(use), &counter);
-        scheduler->WaitForCounter(&counter);
+    uint32_t next = 0;
+    auto use = [&](TaskScheduler *self) {
+        const uint32_t own = ++next;
+        ScratchArena arena(pool);
+        uint32_t *first = arena.NewArray<uint32_t>(4);
+        *first = own;
+        self->Yield();
+        uint32_t *second = arena.NewArray<uint32_t>(kBlock / 8);
+        second[0] = own;
+        if (Random(2) != 0)
+            Check(arena.NewArray<uint32_t>(kBlock / 8) != nullptr, "a block was lost");
+        self->Yield();
+        Check(*first == own && second[0] == own, "two allocations overlap");
+    };
+    RunCounted(options, [&](TaskScheduler *scheduler, Counter *counter) {
+        AddEach(scheduler, counter, use, use, use);
     });
     Check(pool.BlocksInUse() == 0, "a block was lost");
 }
@@ -312,9 +292,8 @@ void Budgets() {
         uint32_t ran = 0;
     } items[kTasks];
     const bool cancels = Random(3) == 0;
-    SchedulerOptions options = Options(1 + Random(3), 5 + Random(3));
-    options.onReport = OnlyThese<ReportCode::Stalled>;  // all may wait for the thread
-    TaskScheduler scheduler(options);
+    // all may wait for the thread
+    StartedScheduler scheduler(Options<ReportCode::Stalled>(1 + Random(3), 5 + Random(3)));
     Task slots[3];
     alignas(BudgetedQueue) unsigned char storage[sizeof(BudgetedQueue)];
     BudgetedQueue *queue = new (storage) BudgetedQueue(scheduler, 3, slots);
@@ -325,15 +304,13 @@ void Budgets() {
         ++item.ran;
         if (Random(3) == 0) running->Yield();
     };
-    HostThread thread([&] {
+    RunningThread thread([&] {
         for (Item &item : items) {
             item.added.Set(1);
             if (Random(4) != 0) added += queue->Add({run, &item});
         }
         if (cancels) queue->Cancel();
     });
-    Check(scheduler.Start() == Status::Ok, "Start failed");
-    thread.Start();
     auto frame = [&](uint32_t runners, bool waits) {
         const uint64_t before = queue->BegunCount();
         const bool hasTask = queue->QueuedCount() != 0;
@@ -348,15 +325,10 @@ void Budgets() {
     auto frames = [&](TaskScheduler *) {
         for (uint32_t i = 0; i < 8; ++i) {
             frame(1 + Random(2), Random(2) != 0);
-            for (uint32_t steps = Random(pause + 1); steps != 0; --steps) Linger();
+            for (uint32_t steps = Random(pause + 1); steps != 0; --steps) Linger(3);
         }
     };
-    const Task task = MakeTask(frames);
-    if (Random(2) != 0) {
-        scheduler.AddTasksAndWait(1, &task);
-    } else {
-        frames(&scheduler);
-    }
+    Random(2) != 0 ? AddAndWait(&scheduler, frames) : frames(&scheduler);
     thread.Join();
     while (queue->QueuedCount() != 0) frame(2, true);
     if (cancels) queue->Wait();

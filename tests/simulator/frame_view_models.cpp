@@ -22,22 +22,20 @@ void FramesAgain() {
         uint32_t ended = 0;
         static void Run(TaskScheduler *, const FrameParams &, void *arg) {
             Stage &self = *static_cast<Stage *>(arg);
-            for (uint32_t i = Random(3); i != 0; --i) weft::env::SchedulePoint(nullptr);
+            Linger(3);
             if (++self.ended == 1) self.pipeline->Stop();
         }
     } stage{};
-    SchedulerOptions options = Options(1 + Random(3), 14);
-    options.onReport = OnlyThese<ReportCode::BadOption>;  // the pipeline is already running
+    // the pipeline may run already
+    const SchedulerOptions options = Options<ReportCode::BadOption>(1 + Random(3), 14);
     const FrameStage of{Stage::Run, &stage, {}};
     FramePipeline pipeline(options, 1, &of, 1);
     stage.pipeline = &pipeline;
-    TaskScheduler scheduler(options);
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    StartedScheduler scheduler(options);
     const auto run = [&] {
         while (pipeline.Run(&scheduler, 2) == Status::AlreadyRunning) weft::env::Pause();
     };
-    HostThread other(run);
-    other.Start();
+    RunningThread other(run);
     run();
     other.Join();
     Check(stage.ended == 1 + 2, "Stop has ended the wrong run");
@@ -79,10 +77,9 @@ void FrameStamps() {
     };
     uint32_t frame = 0;
     while (frame < FrameRing::kFrames) run(frame++);
-    HostThread reader([&] {
+    RunningThread reader([&] {
         for (int i = 0; i < 3; ++i) read();
     });
-    reader.Start();
     for (; frame < FrameRing::kFrames + 2; ++frame) run(frame);
     reader.Join();
 }
@@ -90,19 +87,18 @@ void FrameStamps() {
 // Only the heap and Retain/Release order these threads. A thread that gets a block must see what
 // its previous owner wrote to it.
 void TaggedTraces() {
-    SchedulerOptions options = Options(1, 5);
-    options.onReport = OnlyThese<ReportCode::OutOfMemory, ReportCode::MemoryInUse>;
+    SchedulerOptions options = Options<ReportCode::OutOfMemory, ReportCode::MemoryInUse>(1, 5);
     TaskScheduler scheduler(options);  // it does not run
     BlockPool pool(options, 1, kBlock);
     TaggedHeap heap(scheduler, options, pool, 2);
     Traced *pieces[2];
     for (Traced *&piece : pieces) piece = new (heap.Allocate(0, kBlock / 2)) Traced;
     heap.Retain(0);
-    HostThread holder([&] {
+    RunningThread holder([&] {
         for (Traced *piece : pieces) piece->Use(1);
         heap.Release(0);
     });
-    HostThread freer([&] {
+    RunningThread freer([&] {
         while (heap.Free(0), heap.StatisticsOf(0).blocks != 0) weft::env::Pause();
     });
     const auto take = [&] {
@@ -112,11 +108,7 @@ void TaggedTraces() {
             weft::env::Pause();
         }
     };
-    HostThread one(take), other(take);
-    holder.Start();
-    freer.Start();
-    one.Start();
-    other.Start();
+    RunningThread one(take), other(take);
     holder.Join();
     freer.Join();
     one.Join();

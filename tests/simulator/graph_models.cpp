@@ -4,6 +4,8 @@
 #include "simulator/models.h"
 #include "weft/graph/graph.h"
 
+#include <memory>
+
 namespace simulator {
 
 namespace {
@@ -39,7 +41,7 @@ struct ModelGraph {
             nodes[i].index = i;
             nodes[i].all = nodes;
             TaskOptions options;
-            if (Random(6) == 0) options.priority = static_cast<Priority>(Random(3));
+            if (Random(6) == 0) options.priority = AnyPriority();
             if (Random(12) == 0) options.worker = 0;
             added[i] = graph.AddNode("node", nodes[i], options);
             for (uint32_t j = 0; j < i; ++j) {
@@ -68,7 +70,7 @@ struct ModelGraph {
 void GraphRuns() {
     RunMain(Options(1 + Random(3), 18), [](TaskScheduler *scheduler) {
         const uint32_t maxRuns = 1 + Random(kMaxRuns);
-        auto *model = new ModelGraph(1 + Random(kMaxNodes), maxRuns);
+        const auto model = std::make_unique<ModelGraph>(1 + Random(kMaxNodes), maxRuns);
         uint32_t runs = 0;
         for (uint32_t round = 1 + Random(3); round != 0; --round) {
             if (maxRuns == 2 && Random(2) != 0) {
@@ -84,7 +86,6 @@ void GraphRuns() {
             Check(model->graph.RunsInFlight() == 0, "a run has not ended");
         }
         model->AllRan(runs);
-        delete model;
     });
 }
 
@@ -135,9 +136,7 @@ void GraphLoops() {
 // Two conditions lead to the same node at about the same time, which is a mistake. It must not run
 // twice at once. If it runs twice one after the other, the second time must see the first one.
 void GraphTwice() {
-    SchedulerOptions options = Options(2 + Random(2), 18);
-    options.onReport = OnlyThese<ReportCode::BadOption>;
-    RunMain(options, [](TaskScheduler *scheduler) {
+    RunMain(Options<ReportCode::BadOption>(2 + Random(2), 18), [](TaskScheduler *scheduler) {
         Graph graph({}, {"twice"});
         Traced data;
         bool isInside = false;

@@ -12,7 +12,6 @@
 
 #include <chrono>
 #include <cstdio>
-#include <deque>
 #include <string>
 #include <vector>
 
@@ -73,11 +72,11 @@ public:
     explicit Grid(Occupied occupied)
         : m_occupied(occupied),
           m_comes(static_cast<Comes>(Random(kComes))),
-          m_priority(static_cast<Priority>(Random(3))),
+          m_priority(AnyPriority()),
           m_length(kLengths[Random(3)]),
           m_workers(1 + Random(2)),
           m_loops((1 + Random(2)) * m_workers),
-          m_scheduler(OptionsOf(m_workers + (m_comes == ToOtherLane ? 1 : 0))) {}
+          m_scheduler(FairOptions(m_workers + (m_comes == ToOtherLane ? 1 : 0))) {}
 
     void Run() {
         Check(m_scheduler.Start() == Status::Ok, "Start failed");
@@ -105,8 +104,6 @@ public:
 
 private:
     static constexpr uint32_t kLengths[] = {20, 100, 1000};
-
-    static SchedulerOptions OptionsOf(uint32_t workers) { return FairOptions(workers); }
 
     // The longest task is one of the occupying ones. Of equal priority, so many items may be older.
     // Nanoseconds.

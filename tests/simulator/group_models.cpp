@@ -5,7 +5,6 @@
 #include "simulator/models.h"
 #include "weft/deferred.h"
 
-#include <algorithm>
 #include <vector>
 
 namespace simulator {
@@ -98,9 +97,8 @@ private:
     };
 
     void Submit(TaskScheduler *scheduler, uint32_t depth, uint8_t outer, Counter *counter) {
-        TaskOptions options;
+        TaskOptions options = Of(AnyPriority());
         if (Random(2) != 0) options.group = m_layout.Any();
-        options.priority = static_cast<Priority>(Random(3));
         const uint8_t named = options.group != kAnyGroup ? options.group : outer;
         Node &node = m_nodes.emplace_back(Node{this, depth, named, options.priority});
         const Task task{Node::Begin, &node};
@@ -125,8 +123,7 @@ private:
         check();
         if (its.depth != 0) {
             Counter counter;
-            const uint32_t children = Random(3);
-            for (uint32_t i = 0; i < children; ++i)
+            for (uint32_t i = Random(3); i != 0; --i)
                 Submit(scheduler, its.depth - 1, its.named, &counter);
             if (Random(4) == 0) scheduler->Yield();
             check();
@@ -169,33 +166,19 @@ void GroupsInARing() {
         if (Random(6) == 0) scheduler->Yield();
         ++ran;
     };
-    const std::vector<Task> next(tasks, MakeTask(yields));
-    struct Waiter {
-        const std::vector<Task> &next;
-        TaskOptions its;
-        bool fused;
-        static void Run(TaskScheduler *scheduler, void *waiter) {
-            const auto &[next, its, fused] = *static_cast<Waiter *>(waiter);
-            const auto count = static_cast<uint32_t>(next.size());
-            if (fused) return scheduler->AddTasksAndWait(count, next.data(), its);
-            Counter counter;
-            scheduler->AddTasks(count, next.data(), &counter, its);
-            scheduler->WaitForCounter(&counter);
-        }
-    };
+    uint32_t round = 0;
+    IndexedTasks waiters(layout.Count(), [&](TaskScheduler *scheduler, uint32_t group) {
+        const TaskOptions next =
+            InGroup((group + 1) % layout.Count(), static_cast<Priority>((round + group) % 3));
+        if (round % 2 != 0) return AddBatchAndWait(scheduler, tasks, yields, next);
+        RunBatch(scheduler, tasks, yields, next);
+    });
     RunMain(options, [&](TaskScheduler *scheduler) {
-        for (uint32_t round = 0; round < rounds; ++round) {
-            std::deque<Waiter> waiters;
+        for (; round < rounds; ++round) {
             Counter counter;
-            for (uint32_t group = 0; group < layout.Count(); ++group) {
-                TaskOptions its;
-                its.group = static_cast<uint8_t>((group + 1) % layout.Count());
-                its.priority = static_cast<Priority>((round + group) % 3);
-                waiters.push_back({next, its, round % 2 != 0});
-                its.group = static_cast<uint8_t>(group);
-                its.priority = static_cast<Priority>(group % 3);
-                scheduler->AddTask({Waiter::Run, &waiters.back()}, &counter, its);
-            }
+            for (uint32_t group = 0; group < layout.Count(); ++group)
+                scheduler->AddTask(waiters[group], &counter,
+                                   InGroup(group, static_cast<Priority>(group % 3)));
             scheduler->WaitForCounter(&counter);
         }
     });
@@ -209,23 +192,20 @@ void GroupsFromOutside() {
     Tree first(layout), second(layout);
     SchedulerOptions options = Options(layout.Workers(), 32);
     layout.ApplyTo(options);
-    TaskScheduler scheduler(options);
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    StartedScheduler scheduler(options);
     const auto work = [&](Tree &tree) {
         Counter counter;
         tree.Run(&scheduler, 1, &counter);
         scheduler.WaitForCounter(&counter);
     };
-    HostThread outside([&] { work(first); });
-    outside.Start();
+    RunningThread outside([&] { work(first); });
     const bool attached = Random(2) != 0 && scheduler.AttachThread() == Status::Ok;
     auto leaf = [&](TaskScheduler *running) {
         Check(running->CurrentWorker() < layout.Workers(),
               "an attached thread runs a task that names a group");
     };
     Counter counter;
-    TaskOptions named;
-    named.group = layout.Any();
+    const TaskOptions named = InGroup(layout.Any());
     for (uint32_t i = 0; i < 3; ++i) scheduler.AddTask(MakeTask(leaf), &counter, named);
     scheduler.WaitForCounter(&counter);
     if (attached) scheduler.DetachThread();
@@ -241,40 +221,29 @@ void LowGroupsChange() {
     const Layout layout;
     SchedulerOptions options = FairOptions(layout.Workers());
     layout.ApplyTo(options);
-    struct Shared {
-        const Layout &layout;
-        std::vector<uint32_t> low;  // the groups so far, a bit each
-        uint32_t done = 0;
-    } shared{layout, {layout.Low()}};
-    struct LowTask {
-        Shared *shared;
-        size_t since;
-        static void Run(TaskScheduler *scheduler, void *arg) {
-            const LowTask its = *static_cast<LowTask *>(arg);
-            Shared &shared = *its.shared;
-            bool may = false;
-            for (size_t i = its.since; i < shared.low.size(); ++i)
-                may = may || shared.layout.IsIn(scheduler->CurrentWorker(), shared.low[i]);
-            Check(may, "a Low task began in groups that do not run Low tasks any more");
-            if (Random(2) != 0) scheduler->Yield();
-            ++shared.done;
-        }
-    };
-    std::vector<LowTask> tasks(6);
-    RunMain(options, [&](TaskScheduler *scheduler) {
-        Counter counter;
-        for (LowTask &task : tasks) {
-            task = {&shared, shared.low.size() - 1};
-            scheduler->AddTask({LowTask::Run, &task}, &counter, Of(Priority::Low));
+    std::vector<uint32_t> low{layout.Low()};  // the groups so far, a bit each
+    size_t since[6] = {};
+    uint32_t done = 0;
+    IndexedTasks tasks(6, [&](TaskScheduler *scheduler, uint32_t index) {
+        bool may = false;
+        for (size_t i = since[index]; i < low.size(); ++i)
+            may = may || layout.IsIn(scheduler->CurrentWorker(), low[i]);
+        Check(may, "a Low task began in groups that do not run Low tasks any more");
+        if (Random(2) != 0) scheduler->Yield();
+        ++done;
+    });
+    RunCounted(options, [&](TaskScheduler *scheduler, Counter *counter) {
+        for (uint32_t i = 0; i < 6; ++i) {
+            since[i] = low.size() - 1;
+            scheduler->AddTask(tasks[i], counter, Of(Priority::Low));
             if (Random(2) == 0) continue;
-            const uint32_t group = layout.Any(), bit = 1u << group, low = shared.low.back();
+            const uint32_t group = layout.Any(), bit = 1u << group;
             const bool runsLow = Random(2) != 0;
-            shared.low.push_back(runsLow ? low | bit : low & ~bit);
+            low.push_back(runsLow ? low.back() | bit : low.back() & ~bit);
             scheduler->SetRunsLow(group, runsLow);
         }
-        scheduler->WaitForCounter(&counter);
     });
-    Check(shared.done == 6, "a task was lost");
+    Check(done == 6, "a task was lost");
 }
 
 // A scheduler with groups, and an event that measures when a task begins.
@@ -282,19 +251,8 @@ struct Fair {
     Layout layout;
     SchedulerOptions options = FairOptions(layout.Workers());
     Event event;
-    Counters counters;
 
     Fair() { layout.ApplyTo(options); }
-    // Runs `main`, and waits for the tasks that it submits with the counter.
-    template <class Main>
-    void Run(Main main) {
-        RunMain(options, [&](TaskScheduler *scheduler) {
-            Counter *counter = counters.New();
-            main(scheduler, counter);
-            scheduler->WaitForCounter(counter);
-            Counters::Kill(counter);
-        });
-    }
 };
 
 // All groups but one have endless work. A busy worker submits a task for the idle group. It must
@@ -305,28 +263,15 @@ void GroupIsReserved() {
     Event &event = fair.event;
     fair.layout.RunLowIn(kAnyGroup);
     const uint32_t last = layout.Count() - 1;
-    struct Busy {
-        const bool *over;
-        static void Run(TaskScheduler *scheduler, void *busy) {
-            const auto &its = *static_cast<Busy *>(busy);
-            while (!*its.over) {
-                Compute(20);
-                scheduler->Yield();
-            }
-        }
-    } busy{&event.over};
+    auto busy = [&](TaskScheduler *scheduler) { YieldUntil(event.over, scheduler, 20); };
     auto begins = [&](TaskScheduler *) { event.Begin(); };
-    fair.Run([&](TaskScheduler *scheduler, Counter *counter) {
-        TaskOptions others = Of(static_cast<Priority>(Random(3)));
-        for (uint32_t i = 0; i < 2 * layout.Workers(); ++i) {
-            others.group = static_cast<uint8_t>(i % last);
-            scheduler->AddTask({Busy::Run, &busy}, counter, others);
-        }
+    RunCounted(fair.options, [&](TaskScheduler *scheduler, Counter *counter) {
+        const Priority others = AnyPriority();
+        for (uint32_t i = 0; i < 2 * layout.Workers(); ++i)
+            scheduler->AddTask(MakeTask(busy), counter, InGroup(i % last, others));
         Compute(200);
-        TaskOptions its = Of(static_cast<Priority>(Random(3)));
-        its.group = static_cast<uint8_t>(last);
         event.Ask();
-        scheduler->AddTask(MakeTask(begins), counter, its);
+        scheduler->AddTask(MakeTask(begins), counter, InGroup(last, AnyPriority()));
     });
     CheckSoon(event.late <= 20 * kUs, "a task waited although its group was idle");
 }
@@ -339,17 +284,14 @@ void HighInGroup() {
     Event &event = fair.event;
     auto normal = [&](TaskScheduler *) { Compute(20); };
     auto high = [&](TaskScheduler *) { event.Begin(); };
-    fair.Run([&](TaskScheduler *scheduler, Counter *counter) {
-        TaskOptions its = Of(Priority::Normal);
+    RunCounted(fair.options, [&](TaskScheduler *scheduler, Counter *counter) {
         const uint8_t last = static_cast<uint8_t>(layout.Count() - 1);
         const bool isOfLast = layout.MayRun(scheduler->CurrentWorker(), last, Priority::Normal);
-        its.group = isOfLast ? uint8_t{0} : last;
-        const std::vector<Task> tasks(60, MakeTask(normal));
-        scheduler->AddTasks(60, tasks.data(), counter, its);
+        const uint8_t group = isOfLast ? uint8_t{0} : last;
+        AddBatch(scheduler, 60, normal, counter, InGroup(group));
         Compute(100);
-        its.priority = Priority::High;
         event.Ask();
-        scheduler->AddTask(MakeTask(high), counter, its);
+        scheduler->AddTask(MakeTask(high), counter, InGroup(group, Priority::High));
         Compute(100);  // this worker does not run the High task
     });
     CheckSoon(event.late <= (20 + 10) * kUs + kThiefRests,
@@ -369,13 +311,9 @@ void LowIsHelped() {
         Compute(200);
     };
     auto second = [&](TaskScheduler *) { event.Begin(); };
-    auto low = [&](TaskScheduler *scheduler) {
-        const Task tasks[] = {MakeTask(first), MakeTask(second)};
-        scheduler->AddTasksAndWait(2, tasks);
-    };
+    auto low = [&](TaskScheduler *scheduler) { AddAndWait(scheduler, first, second); };
     RunMain(options, [&](TaskScheduler *scheduler) {
-        const Task task = MakeTask(low);
-        scheduler->AddTasksAndWait(1, &task, Of(Priority::Low));
+        AddBatchAndWait(scheduler, 1, low, Of(Priority::Low));
     });
     CheckSoon(event.late <= 20 * kUs, "Normal tasks waited for the worker of a Low one");
 }
@@ -388,8 +326,7 @@ void ReadyInGroup(On on) {
     const Layout layout(1, 2);
     SchedulerOptions options = FairOptions(layout.Workers());
     layout.ApplyTo(options);
-    TaskScheduler scheduler(options);
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    StartedScheduler scheduler(options);
     // The first worker of each other group stays active, too.
     if (on == On::Inactive) scheduler.SetActiveWorkers(1);
     Event event;
@@ -403,20 +340,17 @@ void ReadyInGroup(On on) {
     auto busy = [&](TaskScheduler *) {
         for (uint32_t i = 0; i < 100 && !event.over; ++i) Compute(1);
     };
-    TaskOptions there = Of(Priority::Normal), high = Of(Priority::High);
-    there.worker = on == On::Inactive ? 2 : 1;
-    high.worker = 1;
+    const TaskOptions there = PinnedTo(on == On::Inactive ? 2 : 1);
     auto ends = [&](TaskScheduler *running) {
-        if (on != On::Inactive) running->AddTask(MakeTask(busy), &all, high);
+        if (on == On::Inactive) return;
+        running->AddTask(MakeTask(busy), &all, PinnedTo(1, Priority::High));
     };
     auto pumps = [&](TaskScheduler *running) {
         running->AddTask(MakeTask(ends), &last, there);
         running->DecrementCounter(&last);
         running->RunPinnedTasks();
     };
-    TaskOptions its = Of(Priority::Normal);
-    its.group = 1;
-    scheduler.AddTask(MakeTask(waiter), &all, its);
+    scheduler.AddTask(MakeTask(waiter), &all, InGroup(1));
     while (!waits) weft::env::Pause();
     for (uint32_t i = 0; i < 600; ++i) weft::env::Pause();  // the workers fall asleep
     event.Ask();
@@ -462,37 +396,32 @@ void HandedToGroup() {
         Check(scheduler->CurrentWorker() == group, "a task runs on a worker of another group");
         scheduler->DecrementCounter(&over);
     };
-    TaskOptions its;
-    if (Random(2) != 0)
-        its.priority = Priority::Low;
-    else
-        its.group = group;
-    TaskScheduler *running = nullptr;
+    const TaskOptions its = Random(2) != 0 ? Of(Priority::Low) : InGroup(group);
+    TaskScheduler scheduler(options);
     const auto submit = [&] {
-        running->WaitForCounter(&waits);
+        scheduler.WaitForCounter(&waits);
         TaskOptions higher = its;
         higher.priority = Priority::Normal;
         s_pauses = Random(200);
         // The other workers may be asleep after that.
         for (uint32_t i = Random(2) * 300; i != 0; --i) weft::env::Pause();
-        for (uint32_t i = 0; i < leaves; ++i) running->AddTask(MakeTask(leaf), &comes, higher);
-        running->DecrementCounter(&comes);
+        for (uint32_t i = 0; i < leaves; ++i) scheduler.AddTask(MakeTask(leaf), &comes, higher);
+        scheduler.DecrementCounter(&comes);
     };
     HostThread outside(submit);
-    RunMain(options, [&](TaskScheduler *scheduler) {
-        running = scheduler;
+    RunMain(scheduler, [&](TaskScheduler *) {
         const bool isOutside = Random(2) != 0;
-        scheduler->AddTask(MakeTask(waiter), nullptr, its);
+        scheduler.AddTask(MakeTask(waiter), nullptr, its);
         if (isOutside)
             outside.Start();
         else
             submit();
         // A task for the other group must run although this worker does not look for work.
-        while (its.group != kAnyGroup && scheduler->CurrentWorker() != group && ran != leaves) {
-            scheduler->Yield();
+        while (its.group != kAnyGroup && scheduler.CurrentWorker() != group && ran != leaves) {
+            scheduler.Yield();
             weft::env::Pause();
         }
-        scheduler->WaitForCounter(&over);
+        scheduler.WaitForCounter(&over);
         if (isOutside) outside.Join();
     });
     Check(ran == leaves, "a task was lost");
@@ -507,27 +436,19 @@ void NamedDoesNotStarve() {
     const uint8_t named = layout.Any();
     const Priority priority = Random(2) != 0 ? Priority::Normal : Priority::Low;
     const uint64_t bound = (priority == Priority::Low ? 100'000 : 10'000) * kUs + 40 * kUs;
-    struct Endless {
-        const Event *event;
-        uint64_t bound;
-        uint8_t group;
-        bool IsOver() const { return event->over || weft::env::Now() > event->asked + bound; }
-        static void Run(TaskScheduler *scheduler, void *endless) {
-            const auto &its = *static_cast<Endless *>(endless);
+    const auto endless = [&](uint8_t group) {
+        return [&, group](TaskScheduler *scheduler, Task again) {
             Compute(20);
-            TaskOptions again;
-            again.group = its.group;
-            if (!its.IsOver()) scheduler->AddTask({Run, endless}, nullptr, again);
-        }
+            if (event.over || weft::env::Now() > event.asked + bound) return;
+            scheduler->AddTask(again, nullptr, InGroup(group));
+        };
     };
-    Endless unnamed{&event, bound, kAnyGroup}, other{&event, bound, layout.Any()};
+    Repeated unnamed(endless(kAnyGroup)), other(endless(layout.Any()));
     auto begins = [&](TaskScheduler *) { event.Begin(); };
-    fair.Run([&](TaskScheduler *scheduler, Counter *counter) {
+    RunCounted(fair.options, [&](TaskScheduler *scheduler, Counter *counter) {
         event.Ask();
-        for (uint32_t i = 0; i < 2 * layout.Workers(); ++i) {
-            scheduler->AddTask({Endless::Run, &unnamed});
-            scheduler->AddTask({Endless::Run, &other});
-        }
+        for (uint32_t i = 0; i < 2 * layout.Workers(); ++i)
+            AddEach(scheduler, nullptr, unnamed, other);
         Compute(100);
         TaskOptions its = Of(priority);
         if (Random(3) != 0) its.group = named;

@@ -9,21 +9,18 @@ namespace {
 // An external thread waits, and its wait ends at about the time when the main task returns. The run
 // must end when this last guest has left.
 void GuestAtTheEnd() {
-    SchedulerOptions options = Options(1, 3);
-    options.onReport = OnlyThese<ReportCode::Stalled, ReportCode::NotRunning>;
-    TaskScheduler scheduler(options);
+    TaskScheduler scheduler(Options<ReportCode::Stalled, ReportCode::NotRunning>(1, 3));
     Counter came(1), counter(1);
     HostThread guest([&] {
         scheduler.DecrementCounter(&came);
         scheduler.WaitForCounter(&counter);
     });
-    auto main = [&](TaskScheduler *running) {
+    RunMain(scheduler, [&](TaskScheduler *running) {
         guest.Start();
         running->WaitForCounter(&came);
         if (Random(2) != 0) running->Yield();
         running->DecrementCounter(&counter);
-    };
-    Check(scheduler.Run(MakeTask(main).function, &main) == Status::Ok, "Run failed");
+    });
     guest.Join();
 }
 
@@ -32,27 +29,21 @@ void GuestAtTheEnd() {
 void SubmitAtTheEnd() {
     uint32_t ran = 0;
     auto leaf = [&](TaskScheduler *) { ++ran; };
-    const Task tasks[3] = {MakeTask(leaf), MakeTask(leaf), MakeTask(leaf)};
-    SchedulerOptions options = Options(1 + Random(2), 3 + Random(3));
-    options.onReport = OnlyThese<ReportCode::NotRunning, ReportCode::Stalled>;
-    TaskScheduler scheduler(options);
-    Counter counter, mine;
+    TaskScheduler scheduler(
+        Options<ReportCode::NotRunning, ReportCode::Stalled>(1 + Random(2), 3 + Random(3)));
+    Counter counter;
     uint32_t accepted = ~0u;
     HostThread host([&] {
-        scheduler.AddTasks(2, tasks, &counter);
+        AddBatch(&scheduler, 2, leaf, &counter);
         accepted = counter.Value();  // 0 if the tasks were refused
         scheduler.WaitForCounter(&counter);
         Check(counter.IsZero(), "a thread's wait ended too early");
-        scheduler.AddTask(tasks[2]);
+        scheduler.AddTask(MakeTask(leaf));
     });
-    auto main = [&](TaskScheduler *running) {
+    RunMain(scheduler, [&](TaskScheduler *running) {
         host.Start();
-        if (Random(2) != 0) {
-            running->AddTask(tasks[2], &mine);
-            running->WaitForCounter(&mine);
-        }
-    };
-    Check(scheduler.Run(MakeTask(main).function, &main) == Status::Ok, "Run failed");
+        if (Random(2) != 0) RunTask(running, leaf);
+    });
     const uint32_t ranInRun = ran;
     host.Join();
     Check(counter.IsZero(), "an accepted task did not run before Run returned");
@@ -80,8 +71,7 @@ void HookSubmits() {
     };
     TaskScheduler scheduler(options);
     s_shared = {&scheduler, 0, 0, 0};
-    const Task nothing{[](TaskScheduler *, void *) {}, nullptr};
-    Check(scheduler.Run(nothing.function, nullptr) == Status::Ok, "Run failed");
+    RunMain(scheduler, [](TaskScheduler *) {});
     Check(s_shared.ran + s_shared.refused == s_shared.submitted,
           "a task that a hook submitted was lost");
 }
@@ -97,13 +87,10 @@ void Idle() {
         ++ran;
     };
     auto waiter = [&](TaskScheduler *scheduler) { scheduler->WaitIdle(); };
-    SchedulerOptions options = Options(1 + Random(2), 5);
-    TaskScheduler scheduler(options);
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    StartedScheduler scheduler(Options(1 + Random(2), 5));
     const bool inTask = Random(2) != 0;
     if (inTask) scheduler.AddTask(MakeTask(waiter));
-    HostThread host([&] { scheduler.WaitIdle(); });
-    host.Start();
+    RunningThread host([&] { scheduler.WaitIdle(); });
     scheduler.AddTask(MakeTask(parent));
     scheduler.WaitIdle();
     Check(ran == 2, "WaitIdle returned while tasks were pending");
@@ -111,23 +98,26 @@ void Idle() {
     scheduler.Stop();
 }
 
+// Submits a task and waits for idleness, again and again. The task pauses so many times.
+void IdleInRounds(TaskScheduler &scheduler, uint32_t rounds, uint32_t pauses) {
+    uint32_t ran = 0;
+    auto leaf = [&](TaskScheduler *) {
+        for (uint32_t i = 0; i < pauses; ++i) weft::env::Pause();
+        ++ran;
+    };
+    for (uint32_t round = 1; round <= rounds; ++round) {
+        scheduler.AddTask(MakeTask(leaf));
+        scheduler.WaitIdle();
+        Check(ran == round, "WaitIdle returned while tasks were pending");
+    }
+}
+
 // Two threads repeatedly submit a task and call WaitIdle. So new requests arrive while earlier ones
 // are answered. No wait may return early or hang.
 void IdleRounds() {
-    SchedulerOptions options = Options(1, 5);
-    TaskScheduler scheduler(options);
-    Check(scheduler.Start() == Status::Ok, "Start failed");
-    auto rounds = [&scheduler] {
-        uint32_t ran = 0;
-        auto leaf = [&](TaskScheduler *) { ++ran; };
-        for (uint32_t round = 1; round <= 3; ++round) {
-            scheduler.AddTask(MakeTask(leaf));
-            scheduler.WaitIdle();
-            Check(ran == round, "WaitIdle returned while tasks were pending");
-        }
-    };
-    HostThread host(rounds);
-    host.Start();
+    StartedScheduler scheduler(Options(1, 5));
+    const auto rounds = [&] { IdleInRounds(scheduler, 3, 0); };
+    RunningThread host(rounds);
     rounds();
     host.Join();
     scheduler.Stop();
@@ -137,21 +127,9 @@ void IdleRounds() {
 // runs. The thread must not be notified early.
 void IdleLeaves() {
     const uint32_t hosts = 1 + Random(2);
-    TaskScheduler scheduler(Options(2 + Random(2), 9));
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    StartedScheduler scheduler(Options(2 + Random(2), 9));
     auto waits = [](TaskScheduler *running) { running->WaitIdle(); };
-    auto rounds = [&scheduler] {
-        uint32_t ran = 0;
-        auto leaf = [&](TaskScheduler *) {
-            for (uint32_t i = 0; i < 20; ++i) weft::env::Pause();
-            ++ran;
-        };
-        for (uint32_t round = 1; round <= 2; ++round) {
-            scheduler.AddTask(MakeTask(leaf));
-            scheduler.WaitIdle();
-            Check(ran == round, "WaitIdle returned while tasks were pending");
-        }
-    };
+    const auto rounds = [&] { IdleInRounds(scheduler, 2, 20); };
     HostThread host(rounds);
     scheduler.AddTask(MakeTask(waits));
     if (hosts == 2) host.Start();
@@ -163,19 +141,14 @@ void IdleLeaves() {
 // Three tasks call WaitIdle and then wait for each other. The scheduler is idle for all of them at
 // the same moment, so all must be notified. Otherwise the model ends in a deadlock.
 void IdleTogether() {
-    SchedulerOptions options = Options(2 + Random(2), 9);
-    options.onReport = OnlyThese<ReportCode::Stalled>;
-    TaskScheduler scheduler(options);
-    Check(scheduler.Start() == Status::Ok, "Start failed");
-    Counter all(3), done;
+    StartedScheduler scheduler(Options<ReportCode::Stalled>(2 + Random(2), 9));
+    Counter all(3);
     auto task = [&](TaskScheduler *running) {
         running->WaitIdle();
         running->DecrementCounter(&all);
         running->WaitForCounter(&all);
     };
-    const Task tasks[3] = {MakeTask(task), MakeTask(task), MakeTask(task)};
-    scheduler.AddTasks(3, tasks, &done);
-    scheduler.WaitForCounter(&done);
+    RunBatch(&scheduler, 3, task);
     scheduler.Stop();
 }
 
@@ -186,16 +159,14 @@ void IdleWithoutWorkers() {
     uint32_t ran = 0;
     weft::env::Atomic<bool> done{false};
     auto leaf = [&](TaskScheduler *) { ++ran; };
-    TaskScheduler scheduler(Options(0, 3));
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    StartedScheduler scheduler(Options(0, 3));
     Check(scheduler.AttachThread() == Status::Ok, "AttachThread failed");
-    HostThread host([&] {
+    RunningThread host([&] {
         scheduler.AddTask(MakeTask(leaf));
         scheduler.WaitIdle();
         Check(ran == 1, "WaitIdle returned while tasks were pending");
         done.store(true, std::memory_order_release);
     });
-    host.Start();
     while (ran == 0) scheduler.Yield();
     while (!done.load(std::memory_order_acquire)) weft::env::Pause();
     scheduler.DetachThread();
@@ -214,12 +185,9 @@ void IdleAndAttached() {
         ++passed;
     };
     auto leaf = [](TaskScheduler *) {};
-    SchedulerOptions options = Options(2, 5);
-    options.onReport = OnlyThese<ReportCode::Stalled>;
-    TaskScheduler scheduler(options);
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    StartedScheduler scheduler(Options<ReportCode::Stalled>(2, 5));
     scheduler.AddTask(MakeTask(waiter));
-    HostThread attaches([&] {
+    RunningThread attaches([&] {
         Check(scheduler.AttachThread() == Status::Ok, "AttachThread failed");
         Counter counter;
         scheduler.AddTask(MakeTask(leaf), &counter);
@@ -227,7 +195,6 @@ void IdleAndAttached() {
         scheduler.DecrementCounter(&gate);
         scheduler.DetachThread();
     });
-    attaches.Start();
     scheduler.WaitIdle();
     Check(passed == 1, "WaitIdle returned while tasks were pending");
     attaches.Join();
@@ -266,11 +233,10 @@ void ReportAtTheEnd() {
         Check(scheduler.WorkerCount() == 1, "a call was lost");
         reporting.released.store(true, std::memory_order_release);
     });
-    auto main = [&](TaskScheduler *) {
+    RunMain(scheduler, [&](TaskScheduler *) {
         wrong.Start();
         other.Start();
-    };
-    Check(scheduler.Run(MakeTask(main).function, &main) == Status::Ok, "Run failed");
+    });
     wrong.Join();
     other.Join();
     Check(reporting.reports == 1, "a mistake was not reported exactly once");

@@ -40,10 +40,9 @@ void Inbox() {
             i += count;
         }
     };
-    auto disturb = [&] { parker.Unpark(); };
     std::deque<HostThread<decltype(submit)>> threads;
     for (uint32_t i = 0; i < submitters; ++i) threads.emplace_back(submit).Start();
-    HostThread<decltype(disturb)> other(disturb);
+    HostThread other([&] { parker.Unpark(); });
     const bool isDisturbed = Random(3) == 0;
     if (isDisturbed) other.Start();
     for (uint32_t taken = 0; taken < submitters * each;) {

@@ -20,7 +20,7 @@ public:
     void operator()(uint32_t index) {
         Check(index < m_marks.size(), "an index outside of the range");
         Check(m_marks[index]++ == 0, "an index was run twice");
-        for (uint32_t i = Random(6); i != 0; --i) weft::env::SchedulePoint(nullptr);
+        Linger(6);
     }
     void CheckAll() const {
         for (uint32_t marks : m_marks) Check(marks == 1, "an index was not run");
@@ -30,12 +30,10 @@ private:
     std::vector<uint32_t> m_marks;
 };
 
-SchedulerOptions LoopSchedulerOptions(uint32_t workers) { return Options(workers, 13); }
-
 LoopOptions AnyLoopOptions() {
     LoopOptions options;
     options.grain = Random(4);
-    options.priority = static_cast<Priority>(Random(3));
+    options.priority = AnyPriority();
     return options;
 }
 
@@ -74,14 +72,14 @@ void LoopUneven() {
 
 // A few loops with up to 12 indices, any grain and any priority.
 void Loop() {
-    RunMain(LoopSchedulerOptions(1 + Random(3)), [](TaskScheduler *scheduler) {
+    RunMain(Options(1 + Random(3), 13), [](TaskScheduler *scheduler) {
         for (uint32_t i = 1 + Random(2); i != 0; --i) RunMarked(*scheduler, Random(13));
     });
 }
 
 // Each iteration of a loop runs another loop.
 void LoopNested() {
-    RunMain(LoopSchedulerOptions(1 + Random(3)), [](TaskScheduler *scheduler) {
+    RunMain(Options(1 + Random(3), 13), [](TaskScheduler *scheduler) {
         Marks marks(3);
         ParallelFor(*scheduler, 0, 3u, [&](uint32_t i) {
             marks(i);
@@ -93,17 +91,15 @@ void LoopNested() {
 
 // Each iteration submits a task and waits for it, so an iteration may resume on another worker.
 void LoopWaits() {
-    RunMain(LoopSchedulerOptions(1 + Random(2)), [](TaskScheduler *scheduler) {
+    RunMain(Options(1 + Random(2), 13), [](TaskScheduler *scheduler) {
         Marks marks(5);
         ParallelFor(*scheduler, 0, 5u, [&](uint32_t i) {
-            Counter counter;
             bool ran = false;
             auto child = [&](TaskScheduler *self) {
                 if (Random(2) != 0) self->Yield();
                 ran = true;
             };
-            scheduler->AddTask(MakeTask(child), &counter);
-            scheduler->WaitForCounter(&counter);
+            RunTask(scheduler, child);
             Check(ran, "a wait returned early");
             marks(i);
         });
@@ -115,26 +111,20 @@ void LoopWaits() {
 // loop must offer work to each idle worker. Otherwise the model ends in a deadlock.
 void LoopMeets() {
     const uint32_t workers = 2 + Random(2), count = workers + Random(3);
-    SchedulerOptions options = LoopSchedulerOptions(workers);
+    SchedulerOptions options = Options(workers, 13);
     options.idle = Random(2) != 0 ? IdlePolicy::Sleep : IdlePolicy::Balanced;
     RunMain(options, [&](TaskScheduler *scheduler) {
-        uint32_t begun = 0;
-        ParallelFor(*scheduler, 0, count, [&](uint32_t) {
-            ++begun;
-            while (begun < workers) weft::env::Pause();
-        });
-        Check(begun == count, "an index was not run");
+        Meeting meeting{workers};
+        ParallelFor(*scheduler, 0, count, [&](uint32_t) { meeting.Come(); });
+        Check(meeting.come == count, "an index was not run");
     });
 }
 
 // An external thread and an attached thread run loops at the same time. Right after that the
 // scheduler is stopped.
 void LoopOutside() {
-    SchedulerOptions options = LoopSchedulerOptions(1 + Random(2));
-    TaskScheduler scheduler(options);
-    Check(scheduler.Start() == Status::Ok, "Start failed");
-    HostThread other([&] { RunMarked(scheduler, 1 + Random(6)); });
-    other.Start();
+    StartedScheduler scheduler(Options(1 + Random(2), 13));
+    RunningThread other([&] { RunMarked(scheduler, 1 + Random(6)); });
     const bool attach = Random(2) != 0;
     if (attach) Check(scheduler.AttachThread() == Status::Ok, "AttachThread failed");
     RunMarked(scheduler, 1 + Random(6));
@@ -145,7 +135,7 @@ void LoopOutside() {
 
 // An external thread runs a loop while the main task returns. The run must not end before the loop.
 void LoopLast() {
-    TaskScheduler scheduler(LoopSchedulerOptions(1 + Random(3)));
+    TaskScheduler scheduler(Options(1 + Random(3), 13));
     uint32_t begun = 0, sum = 0;
     const bool reduce = Random(2) != 0;
     const auto body = [&](uint32_t i) {
@@ -160,12 +150,10 @@ void LoopLast() {
             ParallelFor(scheduler, 0, 4u, body);
         }
     });
-    auto main = [&](TaskScheduler *self) {
+    RunMain(scheduler, [&](TaskScheduler *self) {
         other.Start();
         while (begun == 0) self->Yield();
-    };
-    const Task task = MakeTask(main);
-    Check(scheduler.Run(task.function, task.arg) == Status::Ok, "Run failed");
+    });
     other.Join();
     Check(begun == 4, "an index was not run, or run twice");
     Check(sum == (reduce ? 6 : 0), "an index is not in the result");
@@ -176,7 +164,7 @@ void Reduce() {
     struct Stretch {
         uint32_t first, last;
     };
-    RunMain(LoopSchedulerOptions(1 + Random(3)), [](TaskScheduler *scheduler) {
+    RunMain(Options(1 + Random(3), 13), [](TaskScheduler *scheduler) {
         const uint32_t count = 1 + Random(12);
         const Stretch whole = ParallelReduce(
             *scheduler, 0, count, Stretch{0, 0},

@@ -7,16 +7,6 @@ namespace simulator {
 
 namespace {
 
-// A call of Come blocks its worker until there are `awaited` calls.
-struct Meeting {
-    uint32_t awaited;
-    uint32_t come = 0;
-    void Come() {
-        ++come;
-        while (come < awaited) weft::env::Pause();
-    }
-};
-
 SchedulerOptions MeetingOptions(uint32_t workers) {
     SchedulerOptions options = Options(workers, 13);
     options.idle = Random(2) != 0 ? IdlePolicy::Sleep : IdlePolicy::Balanced;
@@ -36,15 +26,11 @@ void Meet() {
         --early;
         for (int i = 0; i < 16; ++i) weft::env::SchedulePoint(nullptr);
     };
-    Task tasks[kSlice];
-    for (Task &task : tasks) task = MakeTask(come);
-    RunMain(MeetingOptions(workers), [&](TaskScheduler *scheduler) {
-        Counter counter;
+    RunCounted(MeetingOptions(workers), [&](TaskScheduler *scheduler, Counter *counter) {
         const uint32_t first = Random(2) != 0 ? kSlice : Random(workers);
         if (first == kSlice) early = kSlice - workers;
-        if (first != 0) scheduler->AddTasks(first, tasks, &counter);
-        for (uint32_t i = first; i < workers; ++i) scheduler->AddTask(tasks[i], &counter);
-        scheduler->WaitForCounter(&counter);
+        if (first != 0) AddBatch(scheduler, first, come, counter);
+        for (uint32_t i = first; i < workers; ++i) scheduler->AddTask(MakeTask(come), counter);
     });
     Check(meeting.come == workers, "a task was lost");
 }
@@ -54,39 +40,19 @@ void Meet() {
 void MeetClaimed() {
     Meeting meeting{2};
     Counter gate(1);
-    struct Shared {
-        Meeting *meeting;
-        Counter *gate;
-        uint32_t next = 0;
-    } shared{&meeting, &gate};
+    uint32_t next = 0;
     auto one = [&](TaskScheduler *scheduler) {
-        const uint32_t index = shared.next++;  // in the order in which they begin
-        if (index < 4) return;                 // short: from now on a worker claims several at once
+        const uint32_t index = next++;  // in the order in which they begin
+        if (index < 4) return;          // short: from now on a worker claims several at once
         if (index == 4) scheduler->WaitForCounter(&gate);
         if (index < 6) meeting.Come();
     };
     auto opener = [&](TaskScheduler *scheduler) { scheduler->DecrementCounter(&gate); };
-    Task tasks[kSlice];
-    for (Task &task : tasks) task = MakeTask(one);
-    RunMain(MeetingOptions(2), [&](TaskScheduler *scheduler) {
-        Counter counter;
-        scheduler->AddTasks(kSlice, tasks, &counter);
-        scheduler->AddTask(MakeTask(opener), &counter, {Priority::High});
-        scheduler->WaitForCounter(&counter);
+    RunCounted(MeetingOptions(2), [&](TaskScheduler *scheduler, Counter *counter) {
+        AddBatch(scheduler, kSlice, one, counter);
+        scheduler->AddTask(MakeTask(opener), counter, Of(Priority::High));
     });
-    Check(shared.next == kSlice, "a task was lost");
-}
-
-// Submits a batch that is one slice, and waits for it.
-template <class Body>
-void RunSlice(uint32_t workers, Body &body) {
-    Task tasks[kSlice];
-    for (Task &task : tasks) task = MakeTask(body);
-    RunMain(MeetingOptions(workers), [&](TaskScheduler *scheduler) {
-        Counter counter;
-        scheduler->AddTasks(kSlice, tasks, &counter);
-        scheduler->WaitForCounter(&counter);
-    });
+    Check(next == kSlice, "a task was lost");
 }
 
 // Tasks that were claimed together with others submit tasks and wait for them, so they run some of
@@ -99,13 +65,10 @@ void ClaimHelps() {
             return;  // the first ones are short: from then on a worker claims several at once
         const uint32_t count = Random(2) != 0 ? 2 : kSlice;
         expected += count;
-        Counter counter;
-        Task tasks[kSlice];
-        for (Task &task : tasks) task = MakeTask(leaf);
-        scheduler->AddTasks(count, tasks, &counter);
-        scheduler->WaitForCounter(&counter);
+        RunBatch(scheduler, count, leaf);
     };
-    RunSlice(1 + Random(2), one);
+    RunMain(MeetingOptions(1 + Random(2)),
+            [&](TaskScheduler *scheduler) { RunBatch(scheduler, kSlice, one); });
     Check(begun == kSlice && leaves == expected, "a task was lost or run twice");
 }
 
@@ -121,7 +84,7 @@ void ClaimBlocks() {
         if (mine == blocking) scheduler->WaitForCounter(&next, Meanwhile::Nothing);
         if (mine == blocking + 1) scheduler->DecrementCounter(&next);
     };
-    RunSlice(2, one);
+    RunMain(MeetingOptions(2), [&](TaskScheduler *scheduler) { RunBatch(scheduler, kSlice, one); });
     Check(begun == kSlice && next.IsZero(), "a task was lost or run twice");
 }
 
@@ -130,17 +93,11 @@ void MeetActive() {
     Meeting meeting{2};
     auto come = [&](TaskScheduler *) { meeting.Come(); };
     auto leaf = [](TaskScheduler *) {};
-    RunMain(MeetingOptions(2), [&](TaskScheduler *scheduler) {
+    RunCounted(MeetingOptions(2), [&](TaskScheduler *scheduler, Counter *counter) {
         scheduler->SetActiveWorkers(1);
-        Counter counter;
-        for (uint32_t i = Random(4); i > 0; --i) {
-            scheduler->AddTask(MakeTask(leaf), &counter);
-            scheduler->WaitForCounter(&counter);
-        }
+        for (uint32_t i = Random(4); i > 0; --i) RunTask(scheduler, leaf);
         scheduler->SetActiveWorkers(2);
-        scheduler->AddTask(MakeTask(come), &counter);
-        scheduler->AddTask(MakeTask(come), &counter);
-        scheduler->WaitForCounter(&counter);
+        AddEach(scheduler, counter, come, come);
     });
     Check(meeting.come == 2, "a task was lost");
 }
@@ -148,8 +105,7 @@ void MeetActive() {
 // A thread attaches, submits a task and blocks until a worker has run it. The worker must find the
 // queue of the new worker.
 void MeetAttached() {
-    TaskScheduler scheduler(MeetingOptions(1));
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    StartedScheduler scheduler(MeetingOptions(1));
     Meeting meeting{2};
     auto come = [&](TaskScheduler *) { meeting.Come(); };
     Counter counter;
@@ -170,20 +126,17 @@ void MeetInactive() {
     SchedulerOptions options = MeetingOptions(3);
     options.fibers = 3;
     options.onReport = OnlyThese<ReportCode::Stalled>;
-    TaskScheduler scheduler(options);
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    StartedScheduler scheduler(options);
     Counter began(1), gate(1), pinned, counter;
     auto waiter = [&](TaskScheduler *self) {
         self->DecrementCounter(&began);
         self->WaitForCounter(&gate);
     };
-    auto leaf = [](TaskScheduler *) {
-        for (uint32_t i = Random(32); i != 0; --i) weft::env::SchedulePoint(nullptr);
-    };
+    auto leaf = [](TaskScheduler *) { Linger(32); };
     scheduler.AddTask(MakeTask(waiter), &counter);
     scheduler.WaitForCounter(&began);
     for (uint32_t i = 1 + Random(2); i != 0; --i) scheduler.AddTask(MakeTask(leaf), &counter);
-    scheduler.AddTask(MakeTask(leaf), &pinned, {Priority::Normal, 0});
+    scheduler.AddTask(MakeTask(leaf), &pinned, PinnedTo(0));
     scheduler.SetActiveWorkers(2);
     scheduler.WaitForCounter(&pinned);
     scheduler.DecrementCounter(&gate);
@@ -197,8 +150,7 @@ void MeetReady() {
     SchedulerOptions options = MeetingOptions(3);
     options.fibers = 4 + Random(2);
     options.onReport = OnlyThese<ReportCode::Stalled>;
-    TaskScheduler scheduler(options);
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    StartedScheduler scheduler(options);
     bool ran = false;
     Counter began(2), ready(1), pinned(1), counter;
     const auto wait = [&](TaskScheduler *self, Counter &gate) {
@@ -223,7 +175,7 @@ void MeetReady() {
     };
     auto leaf = [](TaskScheduler *) {};
     scheduler.AddTask(MakeTask(other), &counter);
-    scheduler.AddTask(MakeTask(home), &counter, {Priority::Normal, 0});
+    scheduler.AddTask(MakeTask(home), &counter, PinnedTo(0));
     scheduler.WaitForCounter(&began);
     for (uint32_t i = Random(3); i != 0; --i) scheduler.AddTask(MakeTask(leaf), &counter);
     scheduler.AddTask(MakeTask(opener), &counter);
@@ -235,21 +187,18 @@ void MeetReady() {
 // starved until the second one has ended. weft must not take this for a state in which all fibers
 // wait.
 void PinnedKept() {
-    SchedulerOptions options = Options(2, 4);
-    RunMain(options, [&](TaskScheduler *scheduler) {
+    RunMain(Options(2, 4), [&](TaskScheduler *scheduler) {
         bool ran = false;
         auto needed = [&](TaskScheduler *) { ran = true; };
         auto waits = [&](TaskScheduler *self) {
             self->Yield();
-            Counter counter;
-            self->AddTask(MakeTask(needed), &counter, {Priority::Normal, 0});
-            self->WaitForCounter(&counter);
+            RunTask(self, needed, PinnedTo(0));
             Check(ran, "a wait returned before its task had finished");
         };
         auto ends = [](TaskScheduler *self) { self->Yield(); };
         scheduler->SetActiveWorkers(1);
         const Task tasks[2] = {MakeTask(waits), MakeTask(ends)};
-        scheduler->AddTasksAndWait(2, tasks, {Priority::Normal, 1});
+        scheduler->AddTasksAndWait(2, tasks, PinnedTo(1));
     });
 }
 
@@ -262,7 +211,7 @@ void MeetPinned() {
         auto holds = [&](TaskScheduler *) {
             while (!wentOn) weft::env::Pause();
         };
-        const TaskOptions there{Priority::Normal, 1};
+        const TaskOptions there = PinnedTo(1);
         Counter first, second;
         scheduler->SetActiveWorkers(1);
         scheduler->AddTask(MakeTask(ends), &first, there);
@@ -278,12 +227,10 @@ void MeetPinned() {
 void PumpWakes() {
     RunMain(MeetingOptions(2), [&](TaskScheduler *scheduler) {
         bool wentOn = false;
-        const TaskOptions here{Priority::Normal, scheduler->CurrentWorker()};
+        const TaskOptions here = PinnedTo(scheduler->CurrentWorker());
         auto call = [](TaskScheduler *) {};
         auto waiter = [&](TaskScheduler *self) {
-            Counter counter;
-            self->AddTask(MakeTask(call), &counter, here);
-            self->WaitForCounter(&counter);
+            RunTask(self, call, here);
             wentOn = true;
         };
         Counter all;
@@ -299,50 +246,42 @@ void PumpWakes() {
 // RunPinnedTasks puts a pinned task back because no fiber is free. It must not count this task as
 // run, and the order of the pinned tasks must not change.
 void PumpCounts() {
-    SchedulerOptions options = Options(2, 5);
-    options.onReport = OnlyThese<ReportCode::Stalled, ReportCode::OutOfFibers>;
-    TaskScheduler scheduler(options);
     Counter gate(1), blocked, pinned;
     uint32_t done = 0;
     const uint32_t most = 2 + Random(2);
     auto blocker = [&](TaskScheduler *running) { running->WaitForCounter(&gate); };
     auto first = [&](TaskScheduler *running) {
-        const Task tasks[3] = {MakeTask(blocker), MakeTask(blocker), MakeTask(blocker)};
-        running->AddTasks(3, tasks, &blocked);
-        for (uint32_t i = Random(1000); i > 0; --i) weft::env::Pause();
+        AddBatch(running, 3, blocker, &blocked);
+        Dawdle(1000);
         ++done;
     };
     auto second = [&](TaskScheduler *) { Check(++done == 2, "a pinned task was overtaken"); };
     auto third = [&](TaskScheduler *) { ++done; };
-    auto main = [&](TaskScheduler *running) {
-        running->AddTask(MakeTask(first), &pinned, {Priority::Normal, 0});
-        running->AddTask(MakeTask(second), &pinned, {Priority::Normal, 0});
-        running->AddTask(MakeTask(third), &pinned, {Priority::Normal, 0});
+    TaskScheduler scheduler(Options<ReportCode::Stalled, ReportCode::OutOfFibers>(2, 5));
+    const auto main = [&](TaskScheduler *running) {
+        for (const Task &task : {MakeTask(first), MakeTask(second), MakeTask(third)})
+            running->AddTask(task, &pinned, PinnedTo(0));
         const uint32_t ran = running->RunPinnedTasks(most);
         Check(ran == done && done == most, "RunPinnedTasks returned a wrong number");
         running->DecrementCounter(&gate);
         running->WaitForCounter(&pinned);
         running->WaitForCounter(&blocked);
     };
-    const Task task = MakeTask(main);
-    Check(scheduler.Run(task.function, task.arg, {Priority::Normal, 0}) == Status::Ok,
-          "Run failed");
+    RunMain(scheduler, main, PinnedTo(0));
 }
 
 // A task yields on a worker that has become inactive, and no fiber is free. It must continue on the
 // other worker, which sleeps.
 void YieldInactive() {
-    RunMain(Options(2, 3), [&](TaskScheduler *scheduler) {
-        bool begun = false;
-        auto yields = [&](TaskScheduler *self) {
-            begun = true;
-            self->SetActiveWorkers(1);
-            for (uint32_t times = 1 + Random(2); times != 0; --times) self->Yield();
-        };
-        Counter counter;
-        scheduler->AddTask(MakeTask(yields), &counter);
+    bool begun = false;
+    auto yields = [&](TaskScheduler *self) {
+        begun = true;
+        self->SetActiveWorkers(1);
+        for (uint32_t times = 1 + Random(2); times != 0; --times) self->Yield();
+    };
+    RunCounted(Options(2, 3), [&](TaskScheduler *scheduler, Counter *counter) {
+        scheduler->AddTask(MakeTask(yields), counter);
         while (!begun) weft::env::Pause();
-        scheduler->WaitForCounter(&counter);
     });
 }
 

@@ -30,11 +30,6 @@ struct Forms {
     uint32_t strangers = 2;
 };
 
-// Pauses for a random time, so that other threads can get ahead.
-void Dawdle() {
-    for (uint32_t turns = Random(400); turns != 0; --turns) weft::env::Pause();
-}
-
 class Tree;
 
 // A sleeping waiter looks for new tasks of its scope this often.
@@ -55,8 +50,7 @@ public:
         Run(scheduler, NewNode(nullptr, height), true);
     }
     void AwaitStrangers(TaskScheduler *scheduler) {
-        scheduler->WaitForCounter(m_strange);
-        Counters::Kill(m_strange);
+        WaitAndKill(scheduler, m_strange);
         Check(m_done == m_submitted, "a task was lost");
     }
 
@@ -137,8 +131,7 @@ private:
         }
         if (node->height != 0) {
             Counter *counter = m_counters.New();
-            const uint32_t children = 1 + Random(2);
-            for (uint32_t i = 0; i < children; ++i)
+            for (uint32_t i = 1 + Random(2); i != 0; --i)
                 Submit(scheduler, NewNode(node, node->height - 1), counter);
             if (m_forms.deferred && Random(2) == 0) {
                 Counter *after = m_counters.New();
@@ -208,7 +201,7 @@ void OwnNeedsComeLate() {
             scheduler->AddTask(MakeTask(last), own);
         } else if (form == 1) {
             scheduler->AddTask(MakeTask(first), before);
-            Dawdle();
+            Dawdle(400);
             Check(AddTaskAfter(*scheduler, before, 0, MakeTask(last), own), "AddTaskAfter failed");
         } else {
             scheduler->DecrementCounter(ready);
@@ -217,8 +210,7 @@ void OwnNeedsComeLate() {
     };
     auto other = [&](TaskScheduler *scheduler) {
         Counter *counter = counters.New();
-        scheduler->AddTask(MakeTask(submits), counter);
-        scheduler->AddTask(MakeTask(holds), counter);
+        AddEach(scheduler, counter, submits, holds);
         scheduler->WaitForCounter(counter, Meanwhile::OwnTasks);
         Counters::Kill(counter);
         ++done;
@@ -238,41 +230,29 @@ void OwnNeedsComeLate() {
 void OwnNeedsAreBuried() {
     Counters counters;
     Counter *const gate = counters.New(2), *const others = counters.New();
-    struct Side {
-        Counter *own, *inner;
-    };
-    Side sides[2] = {{counters.New(), counters.New(1)}, {counters.New(), counters.New(1)}};
+    Counter *const own[2] = {counters.New(), counters.New()};
+    Counter *const inner[2] = {counters.New(1), counters.New(1)};
     const uint32_t workers = 2 + Random(2), count = workers - 1;
     const Meanwhile meanwhile = Random(2) != 0 ? Meanwhile::Nothing : Meanwhile::HighOnly;
     uint32_t done = 0;
     auto leaf = [&](TaskScheduler *) { ++done; };
-    auto stranger = [&](TaskScheduler *) { ++done; };
-    struct Work {
-        Counters *counters;
-        Counter *gate;
-        Side *side;
-        uint32_t *done;
-        static void Inner(TaskScheduler *scheduler, void *arg) {
-            Work &self = *static_cast<Work *>(arg);
-            scheduler->WaitForCounter(self.side->inner);
-            ++*self.done;
-        }
-        static void Outer(TaskScheduler *scheduler, void *arg) {
-            Work &self = *static_cast<Work *>(arg);
-            scheduler->AddTask({Inner, arg}, self.side->own);
-            scheduler->WaitForCounter(self.side->own, Meanwhile::OwnTasks);
-            ++*self.done;
-            scheduler->DecrementCounter(self.gate);
-        }
-    };
-    Work work[2] = {{&counters, gate, &sides[0], &done}, {&counters, gate, &sides[1], &done}};
+    IndexedTasks needs(count, [&](TaskScheduler *scheduler, uint32_t side) {
+        scheduler->WaitForCounter(inner[side]);
+        ++done;
+    });
+    IndexedTasks waits(count, [&](TaskScheduler *scheduler, uint32_t side) {
+        scheduler->AddTask(needs[side], own[side]);
+        scheduler->WaitForCounter(own[side], Meanwhile::OwnTasks);
+        ++done;
+        scheduler->DecrementCounter(gate);
+    });
     RunMain(Options(workers, 13), [&](TaskScheduler *scheduler) {
-        for (uint32_t i = 0; i < count; ++i) scheduler->AddTask({Work::Outer, &work[i]}, others);
+        for (uint32_t i = 0; i < count; ++i) scheduler->AddTask(waits[i], others);
         for (uint32_t i = 0; i < 6; ++i) scheduler->Yield();
         for (uint32_t i = 0; i < count; ++i) {
-            scheduler->AddTask(MakeTask(leaf), sides[i].inner);
-            scheduler->DecrementCounter(sides[i].inner);
-            scheduler->AddTask(MakeTask(stranger), others);
+            scheduler->AddTask(MakeTask(leaf), inner[i]);
+            scheduler->DecrementCounter(inner[i]);
+            scheduler->AddTask(MakeTask(leaf), others);
         }
         if (count == 1) scheduler->DecrementCounter(gate);
         scheduler->WaitForCounter(gate, meanwhile);
@@ -308,8 +288,7 @@ void OwnSharesCounter() {
         Counter *counter = counters.New();
         scheduler->AddTask(MakeTask(leaf), counter);
         scheduler->AddTask(MakeTask(other), others);
-        scheduler->WaitForCounter(counter);
-        Counters::Kill(counter);
+        WaitAndKill(scheduler, counter);
         ++done;
     };
     auto shares = [&](TaskScheduler *scheduler) {
@@ -352,8 +331,7 @@ void OwnNeedsNobodyElse() {
         scheduler->AddTask(MakeTask(leaf), counter);
         scheduler->AddTask(MakeTask(locks), others);
         asked = weft::env::Now();
-        scheduler->WaitForCounter(counter);
-        Counters::Kill(counter);
+        WaitAndKill(scheduler, counter);
         ++done;
     };
     RunMain(options, [&](TaskScheduler *scheduler) {
@@ -362,8 +340,7 @@ void OwnNeedsNobodyElse() {
         scheduler->WaitForCounter(own, Meanwhile::OwnTasks);
         Counters::Kill(own);
         isOver = true;
-        scheduler->WaitForCounter(others);
-        Counters::Kill(others);
+        WaitAndKill(scheduler, others);
     });
     Check(done == 3, "a task was lost");
     Check(weak::g_orders != nullptr || late <= 2'100'000,
@@ -378,41 +355,26 @@ void OwnClimbsInCircles() {
     Counter *const sides[2] = {counters.New(1), counters.New(1)}, *const gate = counters.New(2),
                    *const awaited = counters.New(1);
     uint32_t done = 0;
-    struct Side {
-        Counter *own, *other, *gate, *awaited;
-        uint32_t worker;
-        uint32_t *done;
-        static void Leaf(TaskScheduler *, void *arg) { ++*static_cast<Side *>(arg)->done; }
-        static void Waits(TaskScheduler *scheduler, void *arg) {
-            Side &self = *static_cast<Side *>(arg);
-            scheduler->WaitForCounter(self.other, 1);
-            ++*self.done;
-        }
-        // Something is pinned to this worker that its wait does not need.
-        static void Own(TaskScheduler *scheduler, void *arg) {
-            Side &self = *static_cast<Side *>(arg);
-            TaskOptions here;
-            here.worker = self.worker;
-            scheduler->AddTask({Leaf, arg}, self.own, here);
-            scheduler->WaitForCounter(self.awaited, Meanwhile::OwnTasks);
-            scheduler->DecrementCounter(self.own);
-            scheduler->DecrementCounter(self.gate);
-        }
-    };
-    Side each[2] = {{sides[0], sides[1], gate, awaited, 1, &done},
-                    {sides[1], sides[0], gate, awaited, 2, &done}};
+    auto leaf = [&](TaskScheduler *) { ++done; };
+    IndexedTasks waits(2, [&](TaskScheduler *scheduler, uint32_t side) {
+        scheduler->WaitForCounter(sides[1 - side], 1);
+        ++done;
+    });
+    // Something is pinned to this worker that its wait does not need.
+    IndexedTasks follows(2, [&](TaskScheduler *scheduler, uint32_t side) {
+        scheduler->AddTask(MakeTask(leaf), sides[side], PinnedTo(1 + side));
+        scheduler->WaitForCounter(awaited, Meanwhile::OwnTasks);
+        scheduler->DecrementCounter(sides[side]);
+        scheduler->DecrementCounter(gate);
+    });
     RunMain(Options(3, 13), [&](TaskScheduler *scheduler) {
-        for (Side &side : each) scheduler->AddTask({Side::Waits, &side}, side.own);
+        for (uint32_t i = 0; i < 2; ++i) scheduler->AddTask(waits[i], sides[i]);
         for (uint32_t turns = Random(8); turns != 0; --turns) scheduler->Yield();
-        for (Side &side : each) {
-            TaskOptions there;
-            there.worker = side.worker;
-            scheduler->AddTask({Side::Own, &side}, nullptr, there);
-        }
+        for (uint32_t i = 0; i < 2; ++i) scheduler->AddTask(follows[i], nullptr, PinnedTo(1 + i));
         Compute(Random(1000));
         scheduler->DecrementCounter(awaited);
         scheduler->WaitForCounter(gate);
-        for (Counter *side : sides) scheduler->WaitForCounter(side);
+        for (Counter *each : sides) scheduler->WaitForCounter(each);
     });
     Check(done == 4, "a task was lost");
 }
@@ -423,14 +385,12 @@ void OwnKeepsHost() {
     Counters counters;
     uint32_t done = 0;
     bool isWaiting = false;
-    TaskScheduler scheduler(Options(1 + Random(2), 9));
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    StartedScheduler scheduler(Options(1 + Random(2), 9));
     const bool isChildPinned = Random(2) != 0;
-    HostThread attached([&] {
+    RunningThread attached([&] {
         Check(scheduler.AttachThread() == Status::Ok, "AttachThread failed");
         const uint32_t own = scheduler.CurrentWorker();
-        TaskOptions here;
-        here.worker = own;
+        const TaskOptions here = PinnedTo(own);
         const auto look = [&](TaskScheduler *running) {
             Check(!isWaiting || running->CurrentWorker() != own,
                   "a wait with OwnTasks runs a task that it does not need");
@@ -469,7 +429,6 @@ void OwnKeepsHost() {
         }
         scheduler.DetachThread();
     });
-    attached.Start();
     attached.Join();
     scheduler.Stop();
     Check(done == 4, "a task was lost");
@@ -481,16 +440,14 @@ void OwnHasRoom() {
     Counters counters;
     Counter *const own = counters.New(1), *const others = counters.New(),
                    *const gate = counters.New(1);
-    const bool isOwn = Random(2) != 0;
+    const Meanwhile meanwhile = Random(2) != 0 ? Meanwhile::OwnTasks : Meanwhile::HighOnly;
     uint32_t done = 0;
     auto leaf = [&](TaskScheduler *scheduler) {
         ++done;
         scheduler->DecrementCounter(gate);
     };
     auto blocks = [&](TaskScheduler *scheduler) {
-        TaskOptions high;
-        high.priority = Priority::High;
-        scheduler->AddTask(MakeTask(leaf), own, high);
+        scheduler->AddTask(MakeTask(leaf), own, Of(Priority::High));
         scheduler->DecrementCounter(own);
         scheduler->WaitForCounter(gate, Meanwhile::Nothing);
         ++done;
@@ -498,7 +455,7 @@ void OwnHasRoom() {
     RunMain(Options(2, 2), [&](TaskScheduler *scheduler) {
         scheduler->SetPriority(Priority::High);
         scheduler->AddTask(MakeTask(blocks), others);
-        scheduler->WaitForCounter(own, isOwn ? Meanwhile::OwnTasks : Meanwhile::HighOnly);
+        scheduler->WaitForCounter(own, meanwhile);
         scheduler->WaitForCounter(others);
     });
     Check(done == 2, "a task was lost");
@@ -512,19 +469,16 @@ void OwnIsWoken() {
     Event event;
     auto part = [&](TaskScheduler *) { event.Begin(); };
     auto submits = [&](TaskScheduler *scheduler) {
-        if (Random(2) == 0) {
-            Dawdle();  // the other worker is about to go to sleep
-        } else {
+        if (Random(2) == 0)
+            Dawdle(400);  // the other worker is about to go to sleep
+        else
             Compute(150 + Random(1000));
-        }
         event.Ask();
         scheduler->AddTask(MakeTask(part), own);
         Compute(3000);
     };
     RunMain(FairOptions(2), [&](TaskScheduler *scheduler) {
-        TaskOptions other;
-        other.worker = 1 - scheduler->CurrentWorker();
-        scheduler->AddTask(MakeTask(submits), own, other);
+        scheduler->AddTask(MakeTask(submits), own, PinnedTo(1 - scheduler->CurrentWorker()));
         scheduler->WaitForCounter(own, Meanwhile::OwnTasks);
     });
     Check(event.over, "a task was lost");
@@ -561,15 +515,13 @@ void OwnDigHolds() {
         mayEnd = true;
         scheduler->WaitForCounter(own, Meanwhile::OwnTasks);
         Counters::Kill(own);
-        scheduler->WaitForCounter(others);
-        Counters::Kill(others);
+        WaitAndKill(scheduler, others);
     });
 }
 
 // A task waits with OwnTasks for a task that sleeps. Nobody else is awake. The sleep ends in time.
 void OwnSleeps() {
-    const uint32_t workers = 1 + Random(2);
-    RunMain(FairOptions(workers), [](TaskScheduler *scheduler) {
+    RunMain(FairOptions(1 + Random(2)), [](TaskScheduler *scheduler) {
         uint64_t late = 0;
         auto sleeps = [&](TaskScheduler *self) {
             const auto end = Now() + std::chrono::microseconds(100 + Random(3000));

@@ -1,11 +1,9 @@
 // Models of PollUntil: how late it returns, how often it asks, and its deadline. Time is virtual.
 #include "simulator/fair_support.h"
-#include "simulator/model_support.h"
 #include "simulator/models.h"
 #include "weft/poll.h"
 
 #include <chrono>
-#include <vector>
 
 namespace simulator {
 
@@ -33,8 +31,7 @@ struct Fence {
 // Tasks of 100 us keep all workers busy while a High task polls. The promise of the header: the
 // interval, plus the lateness of timed waits (100 us and the longest task), plus the ask.
 void PollInTime() {
-    const uint32_t workers = 1 + Random(2);
-    const SchedulerOptions options = FairOptions(workers);
+    const SchedulerOptions options = FairOptions(1 + Random(2));
     const uint32_t count = Random(3) == 0 ? 0 : 20 + Random(60);
     const uint64_t interval = 20 + Random(400);
     uint64_t late = ~uint64_t{0};
@@ -48,12 +45,9 @@ void PollInTime() {
         Check(isTrue && weft::env::Now() >= fence.signalled, "it returned too early");
         fence.CheckAsks(interval * kUs);
     };
-    RunMain(options, [&](TaskScheduler *scheduler) {
-        Counter counter;
-        const std::vector<Task> tasks(count, MakeTask(busy));
-        scheduler->AddTask(MakeTask(poll), &counter, Of(Priority::High));
-        if (count != 0) scheduler->AddTasks(count, tasks.data(), &counter);
-        scheduler->WaitForCounter(&counter);
+    RunCounted(options, [&](TaskScheduler *scheduler, Counter *counter) {
+        scheduler->AddTask(MakeTask(poll), counter, Of(Priority::High));
+        if (count != 0) AddBatch(scheduler, count, busy, counter);
     });
     Check(late <= (interval + 100 + 100) * kUs,
           "it returned later than the interval, the longest task and 100 microseconds");
@@ -79,14 +73,12 @@ void PollDeadline() {
               "it returned for no reason");
         fence.CheckAsks((interval > 20 ? static_cast<uint64_t>(interval) : 20) * kUs);
     };
-    TaskScheduler scheduler(options);
-    HostThread thread([&] { poll(&scheduler); });
+    StartedScheduler scheduler(options);
+    RunningThread thread([&] { poll(&scheduler); });
     auto set = [&](TaskScheduler *running) {
         SleepFor(*running, microseconds(Random(500)));
         isSet = true;
     };
-    Check(scheduler.Start() == Status::Ok, "Start failed");
-    thread.Start();
     const Task tasks[4] = {MakeTask(poll), MakeTask(poll), MakeTask(poll), MakeTask(set)};
     scheduler.AddTasks(4, tasks);
     thread.Join();

@@ -52,16 +52,6 @@ struct BodyJob : PostedJob {
     Body &body;
 };
 
-template <class Body>
-void WithWorkers(uint32_t workers, Body body) {
-    SchedulerOptions options = Options(workers, 7);
-    options.onReport = OnlyThese<ReportCode::Stalled>;
-    TaskScheduler scheduler(options);
-    Check(scheduler.Start() == Status::Ok, "Start failed");
-    body(scheduler);
-    scheduler.Stop();
-}
-
 // A task and a thread of the host post their own jobs. Each job is destroyed in its callback. Each
 // must begin once, in the order of its poster if there is one worker. After the queue's end all
 // that jobs wrote must be visible.
@@ -143,7 +133,7 @@ void PostRace() {
             scheduler.DecrementCounter(&done);
         };
         Place<BodyJob<decltype(body)>> place;
-        HostThread host([&] {
+        RunningThread host([&] {
             PostedJob *job = nullptr;
             for (uint32_t i = Random(64); i != 0 && job == nullptr; --i)
                 job = slot.exchange(nullptr, std::memory_order_acq_rel);
@@ -151,7 +141,6 @@ void PostRace() {
             data.Set(1);
             job->Signal();
         });
-        host.Start();
         place.Make(queue.Get(), body)->Post();
         scheduler.WaitForCounter(&done);
         host.Join();
@@ -179,10 +168,8 @@ void PostEnd() {
         Place<BodyJob<decltype(body)>> place;
         auto *const job = place.Make(queue.Get(), body);
         auto leaf = [](auto &) {};
-        BodyJob<decltype(leaf)> others[2] = {{queue.Get(), leaf},
-                                             // The tasks that run these jobs may take the first
-                                             // job.
-                                             {queue.Get(), leaf}};
+        // The tasks that run these jobs may take the first job.
+        BodyJob<decltype(leaf)> others[2] = {{queue.Get(), leaf}, {queue.Get(), leaf}};
         HostThread host([&] { job->Signal(); });
         const bool isLate = Random(4) != 0;
         if (!isLate) host.Start();
@@ -274,11 +261,10 @@ void PostMeet() {
                 {queue.Get(), body}, {queue.Get(), body}, {queue.Get(), body}};
             const Clock::time_point due = Now() + Soon();
             const bool isTimed = Random(2) != 0;
-            HostThread host([&] {
+            RunningThread host([&] {
                 for (uint32_t i = 0; i < workers; ++i)
                     isTimed ? jobs[i].PostAt(due) : jobs[i].Post();
             });
-            host.Start();
             host.Join();
             queue.End();
         }

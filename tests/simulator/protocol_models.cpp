@@ -6,7 +6,6 @@
 #include "weft/time.h"
 
 #include <chrono>
-#include <deque>
 #include <utility>
 #include <vector>
 
@@ -16,10 +15,6 @@ namespace {
 
 using std::chrono::hours;
 using std::chrono::microseconds;
-
-uint32_t CountOf(const Counter &counter) {
-    return weft::internal::CounterWord{weft::internal::CounterAccess::Word(counter).Peek()}.Count();
-}
 
 // Options with so few fibers: at least three more than workers.
 SchedulerOptions FewFibers(uint32_t workers, uint32_t fibers) {
@@ -38,78 +33,55 @@ void ClaimSettles() {
     // A worker keeps a chunk only while its tasks are short, and it has run enough of them to know.
     const bool areShort = Random(4) != 0;
     if (areShort) CountNanoseconds();
-    struct Shared {
-        Counter *counter, *gate;
-        uint32_t left, begun = 0, opened = 0;
-    };
     Counters counters;
-    Shared shared{counters.New(), counters.New(1), kTasks};
-    Counter *const counter = shared.counter;
-    Observe([&shared] {
-        Check(shared.left == 0 || CountOf(*shared.counter) >= shared.left || shared.begun == 0,
+    Counter *const counter = counters.New(), *const gate = counters.New(1);
+    uint32_t kinds[kTasks], left = kTasks, opened = 0;
+    for (uint32_t &kind : kinds) kind = Random(12);
+    bool isObserved = false, hasRun[kTasks] = {};
+    Observe([&] {
+        Check(!isObserved || left == 0 || WordOf(*counter).Count() >= left,
               "a task was counted as finished before it was");
     });
-    struct Part {
-        Shared *shared;
-        uint32_t kind;
-        bool hasRun = false;
-        static void Run(TaskScheduler *scheduler, void *arg) {
-            Part &self = *static_cast<Part *>(arg);
-            Check(!std::exchange(self.hasRun, true), "a task ran twice");
-            const auto leaf = [](TaskScheduler *, void *) {};
-            switch (self.kind) {
-                case 0:
-                    scheduler->Yield();
-                    break;
-                case 1: {
-                    const Task tasks[3] = {{leaf, nullptr}, {leaf, nullptr}, {leaf, nullptr}};
-                    scheduler->AddTasksAndWait(3, tasks);
-                    break;
-                }
-                case 2: {
-                    const std::vector<Task> tasks(20, Task{leaf, nullptr});
-                    Counter inner;
-                    scheduler->AddTasks(20, tasks.data(), &inner);
-                    scheduler->WaitForCounter(&inner);
-                    break;
-                }
-                case 3:
-                    if (++self.shared->opened == 1) scheduler->DecrementCounter(self.shared->gate);
-                    break;
-                case 4:
-                    if (self.shared->opened != 0) scheduler->WaitForCounter(self.shared->gate);
-                    break;
-                case 5:
-                    scheduler->PrepareToBlock();
-                    Dawdle(100);
-                    break;
-                default:
-                    break;
-            }
-            --self.shared->left;
+    auto leaf = [](TaskScheduler *) {};
+    IndexedTasks tasks(kTasks, [&](TaskScheduler *scheduler, uint32_t index) {
+        Check(!std::exchange(hasRun[index], true), "a task ran twice");
+        switch (kinds[index]) {
+            case 0:
+                scheduler->Yield();
+                break;
+            case 1:
+                AddBatchAndWait(scheduler, 3, leaf);
+                break;
+            case 2:
+                RunBatch(scheduler, 20, leaf);
+                break;
+            case 3:
+                if (++opened == 1) scheduler->DecrementCounter(gate);
+                break;
+            case 4:
+                if (opened != 0) scheduler->WaitForCounter(gate);
+                break;
+            case 5:
+                scheduler->PrepareToBlock();
+                Dawdle(100);
+                break;
+            default:
+                break;
         }
-    };
-    std::deque<Part> parts;
-    std::vector<Task> tasks;
-    for (uint32_t i = 0; i < kTasks; ++i)
-        tasks.push_back({Part::Run, &parts.emplace_back(Part{&shared, Random(12)})});
+        --left;
+    });
     SchedulerOptions options = Options(1 + Random(3), 41);
     if (areShort) options.idle = Random(32) != 0 ? IdlePolicy::Sleep : IdlePolicy::Balanced;
-    const std::vector<Task> first(50, Task{[](TaskScheduler *, void *) {}, nullptr});
     RunMain(options, [&](TaskScheduler *scheduler) {
-        for (uint32_t i = 0; i < 3; ++i) {
-            Counter ended;
-            scheduler->AddTasks(50, first.data(), &ended);
-            scheduler->WaitForCounter(&ended);
-        }
+        for (uint32_t i = 0; i < 3; ++i) RunBatch(scheduler, 50, leaf);
         scheduler->AddTasks(kTasks, tasks.data(), counter);
-        shared.begun = 1;
+        isObserved = true;
         if (Random(2) != 0)
             WaitForCounterFor(*scheduler, counter, hours(1));
         else
             scheduler->WaitForCounter(counter);
-        Check(shared.left == 0, "a wait ended before all tasks of its counter");
-        shared.begun = 0;
+        Check(left == 0, "a wait ended before all tasks of its counter");
+        isObserved = false;
         Counters::Kill(counter);
     });
 }
@@ -122,8 +94,7 @@ void SleepLevels() {
                    *const tasks = counters.New(), *const early = counters.New(1);
     const uint32_t high = Random(3), normal = 1 + Random(2);  // how many of each
     const uint32_t restricted = 1 + Random(2);
-    uint32_t begun = 0;
-    uint32_t ran = 0;
+    uint32_t begun = 0, ran = 0;
     auto leaf = [&](TaskScheduler *) { ++ran; };
     auto highOnly = [&](TaskScheduler *scheduler) {
         ++begun;
@@ -161,9 +132,9 @@ void QuietHandOver() {
     auto longer = [&](TaskScheduler *) { Compute(1000); };
     auto leaf = [&](TaskScheduler *scheduler) {
         if (++turns < before) return;
-        TaskOptions here = Of(Priority::High);
-        here.worker = scheduler->CurrentWorker();  // it comes next
-        scheduler->AddTask(MakeTask(longer), nullptr, here);
+        // it comes next
+        scheduler->AddTask(MakeTask(longer), nullptr,
+                           PinnedTo(scheduler->CurrentWorker(), Priority::High));
         event.Ask();
     };
     auto player = [&](TaskScheduler *scheduler) {
@@ -192,8 +163,7 @@ void QuietHandOver() {
 // again for the next round, and a handle of the last round does nothing then.
 void WithdrawRaces() {
     Counters counters;
-    TaskScheduler scheduler(Options(1 + Random(2), 9));
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    StartedScheduler scheduler(Options(1 + Random(2), 9));
     DeferredHandle stale;
     for (uint32_t round = 0; round < 2; ++round) {
         Counter *const first = counters.New(1), *const second = counters.New(1),
@@ -210,20 +180,17 @@ void WithdrawRaces() {
             withdrawn += Withdraw(*self, handle) ? 1u : 0u;
         };
         Counter *const both = counters.New();
-        HostThread lowers([&] { scheduler.DecrementCounter(first); });
-        lowers.Start();
+        RunningThread lowers([&] { scheduler.DecrementCounter(first); });
         scheduler.AddTask(MakeTask(withdraw), both);
         if (Random(2) != 0) withdraw(&scheduler);
         scheduler.DecrementCounter(second);
-        scheduler.WaitForCounter(done);
-        Counters::Kill(done);
+        WaitAndKill(&scheduler, done);
         lowers.Join();
         scheduler.WaitForCounter(both);
         Check(withdrawn <= 1 && ran == (withdrawn != 0 ? 0u : 2u),
               "a batch was withdrawn twice, or it was lost, or it ran although it was withdrawn");
         Check(!Withdraw(scheduler, handle), "a batch was withdrawn after its end");
-        Counters::Kill(first);
-        Counters::Kill(second);
+        for (Counter *each : {first, second}) Counters::Kill(each);
         stale = handle;
     }
     scheduler.Stop();
@@ -232,21 +199,18 @@ void WithdrawRaces() {
 // A timed batch, a thread that withdraws it, and the deadline.
 void WithdrawTimed() {
     Counters counters;
-    TaskScheduler scheduler(Options(1 + Random(2), 9));
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    StartedScheduler scheduler(Options(1 + Random(2), 9));
     Counter *const done = counters.New();
     uint32_t ran = 0, withdrawn = 0;
     auto leaf = [&](TaskScheduler *) { ++ran; };
     DeferredHandle handle;
     Check(AddTaskAt(scheduler, Now() + microseconds(Random(60)), MakeTask(leaf), done, {}, &handle),
           "AddTaskAt failed");
-    HostThread other([&] { withdrawn += Withdraw(scheduler, handle) ? 1u : 0u; });
-    other.Start();
+    RunningThread other([&] { withdrawn += Withdraw(scheduler, handle) ? 1u : 0u; });
     Dawdle(60);
     withdrawn += Withdraw(scheduler, handle) ? 1u : 0u;
     other.Join();
-    scheduler.WaitForCounter(done);
-    Counters::Kill(done);
+    WaitAndKill(&scheduler, done);
     Check(withdrawn + ran == 1, "a timed task was lost, or ran although it was withdrawn");
     scheduler.Stop();
 }
@@ -254,8 +218,7 @@ void WithdrawTimed() {
 // A thread cancels a group while a timed task is added to it. It may withdraw the task before the
 // timer is set. The object must be free afterwards: the next task gets the same one.
 void WithdrawBeforeTimer() {
-    TaskScheduler scheduler(Options(1, 5));
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    StartedScheduler scheduler(Options(1, 5));
     auto leaf = [](TaskScheduler *) { Fail("a withdrawn task ran"); };
     DeferredHandle before;
     for (uint32_t round = 0; round < 3; ++round) {
@@ -263,8 +226,7 @@ void WithdrawBeforeTimer() {
         TaskOptions of;
         of.taskGroup = &group;
         DeferredHandle handle;
-        HostThread cancels([&] { group.Cancel(); });
-        cancels.Start();
+        RunningThread cancels([&] { group.Cancel(); });
         Dawdle(10);
         Check(AddTaskAt(scheduler, Now() + hours(1), MakeTask(leaf), nullptr, of, &handle),
               "AddTaskAt failed");
@@ -279,8 +241,7 @@ void WithdrawBeforeTimer() {
 // A task of a group goes on as another one, once a counter is reached or at a deadline, as a
 // coroutine does. The group is cancelled before or after that. The task must not run twice.
 void WithdrawGoesOn() {
-    TaskScheduler scheduler(Options(1 + Random(2), 9));
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    StartedScheduler scheduler(Options(1 + Random(2), 9));
     TaskGroup group(scheduler);
     TaskOptions of;
     of.taskGroup = &group;
@@ -317,24 +278,20 @@ void AnyOverlaps() {
     Counter *const all[3] = {counters.New(1), counters.New(1), counters.New(1)};
     const uint32_t kept = Random(4);  // this one is not lowered before the waits are over
     uint32_t over = 0;
-    TaskScheduler scheduler(Options(1 + Random(2), 9));
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    StartedScheduler scheduler(Options(1 + Random(2), 9));
     const auto wait = [&](TaskScheduler *self, uint32_t first) {
         Counter *const mine[2] = {all[first], all[(first + 1) % 3]};
-        if (Random(3) == 0) {
-            const uint32_t which =
-                WaitForAnyUntil(*self, 2, mine, Now() + microseconds(Random(100)));
-            Check(which == 2 || CountOf(*mine[which]) == 0, "a wait ended for a wrong counter");
-        } else {
-            const uint32_t which = self->WaitForAny(2, mine);
-            Check(which < 2 && CountOf(*mine[which]) == 0, "a wait ended for a wrong counter");
-        }
+        const bool isTimed = Random(3) == 0;
+        const uint32_t which =
+            isTimed ? WaitForAnyUntil(*self, 2, mine, Now() + microseconds(Random(100)))
+                    : self->WaitForAny(2, mine);
+        Check(which < 2 ? WordOf(*mine[which]).Count() == 0 : isTimed && which == 2,
+              "a wait ended for a wrong counter");
         ++over;
     };
-    auto first = [&](TaskScheduler *self) { wait(self, 0); };
-    auto second = [&](TaskScheduler *self) { wait(self, 1); };
-    HostThread outside([&] { wait(&scheduler, 2); });
-    HostThread lowers([&] {
+    IndexedTasks tasks(2, wait);
+    RunningThread outside([&] { wait(&scheduler, 2); });
+    RunningThread lowers([&] {
         for (uint32_t i = 0; i < 3; ++i) {
             if (i == kept) continue;
             Dawdle(40);
@@ -342,17 +299,13 @@ void AnyOverlaps() {
         }
     });
     Counter *const waits = counters.New();
-    outside.Start();
-    lowers.Start();
-    scheduler.AddTask(MakeTask(first), waits);
-    scheduler.AddTask(MakeTask(second), waits);
+    for (uint32_t i = 0; i < 2; ++i) scheduler.AddTask(tasks[i], waits);
     scheduler.WaitForCounter(waits);
     outside.Join();
     lowers.Join();
     Check(over == 3, "a wait was lost");
     for (uint32_t i = 0; i < 3; ++i) {
-        const weft::internal::CounterWord word{weft::internal::CounterAccess::Word(*all[i]).Peek()};
-        Check(word.Head() == 0, "a record stays on a counter after the wait");
+        Check(WordOf(*all[i]).Head() == 0, "a record stays on a counter after the wait");
         if (i == kept) scheduler.DecrementCounter(all[i]);
         Counters::Kill(all[i]);
     }
@@ -376,13 +329,10 @@ void RescueChains() {
                 Link next = self;
                 --next.left;
                 Counter *const counter = self.counters->New();
-                TaskOptions options;
-                next.isPinned = Random(2) != 0;
-                if (next.isPinned) options.worker = 0;  // then it does not run inline at once
-                scheduler->AddTask({Run, &next}, counter, options);
+                next.isPinned = Random(2) != 0;  // then it does not run inline at once
+                scheduler->AddTask({Run, &next}, counter, PinnedTo(next.isPinned ? 0 : kAnyWorker));
                 if (Random(3) == 0) scheduler->Yield();
-                scheduler->WaitForCounter(counter);
-                Counters::Kill(counter);
+                WaitAndKill(scheduler, counter);
             }
             Check(!self.isPinned || scheduler->CurrentWorker() == 0, "a pinned task has moved");
             ++*self.ended;
@@ -390,12 +340,9 @@ void RescueChains() {
     };
     Counters counters;
     uint32_t ended = 0;
-    RunMain(FewFibers(workers, kFibers), [&](TaskScheduler *scheduler) {
-        Link first{&counters, length - 1, &ended};
-        Counter *const counter = counters.New();
+    Link first{&counters, length - 1, &ended};
+    RunCounted(FewFibers(workers, kFibers), [&](TaskScheduler *scheduler, Counter *counter) {
         for (uint32_t i = 0; i < chains; ++i) scheduler->AddTask({Link::Run, &first}, counter);
-        scheduler->WaitForCounter(counter);
-        Counters::Kill(counter);
     });
     Check(ended == chains * length, "a task was lost");
 }
@@ -410,26 +357,20 @@ void RescueRaces() {
     auto holds = [&](TaskScheduler *scheduler) {  // has a fiber until the gate opens
         WaitForCounterFor(*scheduler, gate, hours(1));
     };
-    TaskScheduler scheduler(FewFibers(2, 5));
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    StartedScheduler scheduler(FewFibers(2, 5));
     Counter *const shared = counters.New(1), *const all = counters.New();
     auto waits = [&](TaskScheduler *self) {
         self->AddTask(MakeTask(leaf), shared);
         if (Random(3) == 0) WaitForCounterFor(*self, shared, microseconds(Random(300)));
-        if (Random(3) == 0)
-            self->WaitForCounter(shared, Random(2));
-        else
-            self->WaitForCounter(shared);
+        self->WaitForCounter(shared, Random(3) == 0 ? Random(2) : 0);
         ++ended;
     };
-    for (uint32_t i = 0; i < 3; ++i) scheduler.AddTask(MakeTask(holds), all);
-    for (uint32_t i = 0; i < 3; ++i) scheduler.AddTask(MakeTask(waits), all);
-    HostThread lowers([&] {
+    AddEach(&scheduler, all, holds, holds, holds, waits, waits, waits);
+    RunningThread lowers([&] {
         Dawdle(200);
         scheduler.DecrementCounter(shared);
         scheduler.DecrementCounter(gate);
     });
-    lowers.Start();
     scheduler.WaitForCounter(all);
     lowers.Join();
     scheduler.Stop();
@@ -447,32 +388,26 @@ void BlockRaces() {
     auto leaf = [&](TaskScheduler *) { ++ran; };
     auto blocks = [&](TaskScheduler *scheduler) {
         const uint32_t worker = scheduler->CurrentWorker();
-        TaskOptions here;
-        here.worker = worker;
-        scheduler->AddTask(MakeTask(leaf), inner, here);
+        scheduler->AddTask(MakeTask(leaf), inner, PinnedTo(worker));
         scheduler->AddTask(MakeTask(leaf), inner);
         const uint32_t target = Random(2);
         const bool reached = WaitForCounterFor(*scheduler, counter, microseconds(Random(300)),
                                                Meanwhile::Nothing, target);
         Check(scheduler->CurrentWorker() == worker, "the thread changed");
-        if (reached) Check(CountOf(*counter) <= target, "a wait ended too early");
+        if (reached) Check(WordOf(*counter).Count() <= target, "a wait ended too early");
         if (!reached) scheduler->WaitForCounter(counter, Meanwhile::Nothing, target);
         ++blocked;
     };
-    TaskScheduler scheduler(Options(2 + Random(2), 13));
-    Check(scheduler.Start() == Status::Ok, "Start failed");
-    HostThread lowers([&] {
+    StartedScheduler scheduler(Options(2 + Random(2), 13));
+    RunningThread lowers([&] {
         for (uint32_t i = 0; i < 2; ++i) {
             Dawdle(100);
             scheduler.DecrementCounter(counter);
         }
     });
-    lowers.Start();
-    scheduler.AddTask(MakeTask(blocks), all);
-    scheduler.AddTask(MakeTask(blocks), all);
+    AddEach(&scheduler, all, blocks, blocks);
     scheduler.WaitForCounter(all);
-    scheduler.WaitForCounter(inner);
-    Counters::Kill(inner);
+    WaitAndKill(&scheduler, inner);
     lowers.Join();
     Counters::Kill(counter);
     scheduler.Stop();
@@ -489,15 +424,11 @@ void CounterBeforeResume() {
         inTime = WaitForCounterFor(*self, counter, std::chrono::microseconds(100));
     };
     auto lowers = [&](TaskScheduler *self) { self->DecrementCounter(counter); };
-    RunMain(Options(1, 5), [&](TaskScheduler *self) {
-        Counter done;
-        self->AddTask(MakeTask(waits), &done);
+    RunCounted(Options(1, 5), [&](TaskScheduler *self, Counter *done) {
+        self->AddTask(MakeTask(waits), done);
         self->Yield();
         Compute(200 + Random(200));
-        TaskOptions high;
-        high.priority = Priority::High;
-        self->AddTask(MakeTask(lowers), &done, high);
-        self->WaitForCounter(&done);
+        self->AddTask(MakeTask(lowers), done, Of(Priority::High));
     });
     Check(inTime, "a wait failed although its counter was reached before it went on");
     Counters::Kill(counter);
@@ -514,29 +445,22 @@ void DeadlineIsLast() {
     bool inTime = false;
     const uint64_t early = Random(20) * kUs;
     const bool blocks = Random(2) != 0;
-    TaskScheduler scheduler(Options(1 + Random(2), 5));
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    StartedScheduler scheduler(Options(1 + Random(2), 5));
     Observe([&] {
-        if (reachedAt == kNever && CountOf(*counter) == 0) reachedAt = weft::env::Now();
+        if (reachedAt == kNever && WordOf(*counter).Count() == 0) reachedAt = weft::env::Now();
     });
     const uint64_t end = weft::env::Now() + (30 + Random(100)) * kUs;
     const Clock::time_point deadline(
         std::chrono::duration_cast<Clock::duration>(std::chrono::nanoseconds(end)));
-    HostThread lowers([&] {
-        while (weft::env::Now() + early < end) weft::env::Pause();
-        scheduler.DecrementCounter(counter);
-    });
     auto waits = [&](TaskScheduler *self) {
         const Meanwhile meanwhile = blocks ? Meanwhile::Nothing : Meanwhile::AnyTask;
         inTime = WaitForCounterUntil(*self, counter, deadline, meanwhile);
     };
-    lowers.Start();
-    if (blocks) {
-        const Task task = MakeTask(waits);
-        scheduler.AddTasksAndWait(1, &task);
-    } else {
-        waits(&scheduler);
-    }
+    RunningThread lowers([&] {
+        while (weft::env::Now() + early < end) weft::env::Pause();
+        scheduler.DecrementCounter(counter);
+    });
+    blocks ? AddAndWait(&scheduler, waits) : waits(&scheduler);
     lowers.Join();
     scheduler.Stop();
     Check(inTime || reachedAt >= end, "a wait failed although its counter was reached in time");
@@ -554,32 +478,24 @@ void AttachBinds() {
         Check(report.code == ReportCode::BadOption, report.what);  // no thread is attached there
         ++s_refused;
     };
-    TaskScheduler scheduler(options);
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    StartedScheduler scheduler(options);
     Counters counters;
     Counter *const pinned = counters.New();
     uint32_t ran = 0, submitted = 3;
-    struct Shared {
-        uint32_t *ran;
-        bool waits;
-    } shared{&ran, Random(2) != 0};
-    const Task task{[](TaskScheduler *running, void *arg) {
-                        const Shared &its = *static_cast<Shared *>(arg);
-                        const uint32_t worker = running->CurrentWorker();
-                        if (its.waits) running->Yield();
-                        Check(running->CurrentWorker() == worker, "a pinned task has moved");
-                        ++*its.ran;
-                    },
-                    &shared};
-    HostThread guest([&] {
+    const bool waits = Random(2) != 0;
+    auto stays = [&](TaskScheduler *running) {
+        const uint32_t worker = running->CurrentWorker();
+        if (waits) running->Yield();
+        Check(running->CurrentWorker() == worker, "a pinned task has moved");
+        ++ran;
+    };
+    RunningThread guest([&] {
         for (uint32_t round = 0; round < 2; ++round) {
             Check(scheduler.AttachThread() == Status::Ok, "AttachThread failed");
             Counter own;
             auto pins = [&](TaskScheduler *running) {
-                TaskOptions here;
-                here.worker = running->CurrentWorker();
                 ++submitted;
-                running->AddTask(task, pinned, here);
+                running->AddTask(MakeTask(stays), pinned, PinnedTo(running->CurrentWorker()));
             };
             scheduler.AddTask(MakeTask(pins), &own);
             if (Random(2) != 0) scheduler.WaitForCounter(&own);
@@ -587,11 +503,8 @@ void AttachBinds() {
             scheduler.WaitForCounter(&own);
         }
     });
-    guest.Start();
-    TaskOptions there;
-    there.worker = scheduler.WorkerCount();
     for (uint32_t i = 0; i < 3; ++i) {
-        scheduler.AddTasks(1, &task, pinned, there);
+        AddBatch(&scheduler, 1, stays, pinned, PinnedTo(scheduler.WorkerCount()));
         Dawdle(40);
     }
     guest.Join();
@@ -609,35 +522,20 @@ void FairPickIsOne() {
     SchedulerOptions options = FairOptions(1);
     options.fibers = 17 + Random(16);
     const uint32_t length = 5 + Random(20);
-    struct Queue {
-        std::vector<Counter *> ends;
-        uint32_t done = 0;
-    } queue;
-    struct Ticket {
-        Queue *queue;
-        uint32_t number, length;
-        static void Run(TaskScheduler *scheduler, void *arg) {
-            const Ticket &its = *static_cast<Ticket *>(arg);
-            Queue &queue = *its.queue;
-            if (its.number != 0) scheduler->WaitForCounter(queue.ends[its.number - 1]);
-            Check(queue.done++ == its.number, "a ticket had its turn too early");
-            Compute(its.length);
-            scheduler->DecrementCounter(queue.ends[its.number]);
-        }
-    };
-    for (uint32_t i = 0; i < kTasks; ++i) queue.ends.push_back(counters.New(1));
-    std::vector<Ticket> tickets;
-    std::vector<Task> tasks;
-    for (uint32_t i = 0; i < kTasks; ++i) tickets.push_back({&queue, i, length});
-    for (Ticket &ticket : tickets) tasks.push_back({Ticket::Run, &ticket});
-    RunMain(options, [&](TaskScheduler *scheduler) {
-        Counter *counter = counters.New();
-        scheduler->AddTasks(kTasks, tasks.data(), counter);
-        scheduler->WaitForCounter(counter);
-        Counters::Kill(counter);
+    std::vector<Counter *> ends;
+    for (uint32_t i = 0; i < kTasks; ++i) ends.push_back(counters.New(1));
+    uint32_t done = 0;
+    IndexedTasks tickets(kTasks, [&](TaskScheduler *scheduler, uint32_t number) {
+        if (number != 0) scheduler->WaitForCounter(ends[number - 1]);
+        Check(done++ == number, "a ticket had its turn too early");
+        Compute(length);
+        scheduler->DecrementCounter(ends[number]);
     });
-    Check(queue.done == kTasks, "a task was lost");
-    for (Counter *each : queue.ends) Counters::Kill(each);
+    RunCounted(options, [&](TaskScheduler *scheduler, Counter *counter) {
+        scheduler->AddTasks(kTasks, tickets.data(), counter);
+    });
+    Check(done == kTasks, "a task was lost");
+    for (Counter *each : ends) Counters::Kill(each);
 }
 
 }  // namespace

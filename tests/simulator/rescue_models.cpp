@@ -4,17 +4,14 @@
 #include "simulator/models.h"
 #include "support/low_groups.h"
 
-#include <vector>
-
 namespace simulator {
 
 namespace {
 
 // There are two fibers more than workers.
 SchedulerOptions RescueOptions(uint32_t workers) {
-    SchedulerOptions options = Options(workers, 1);
+    SchedulerOptions options = Options<ReportCode::OutOfFibers, ReportCode::Stalled>(workers, 1);
     options.maxAttached = 1;
-    options.onReport = OnlyThese<ReportCode::OutOfFibers, ReportCode::Stalled>;
     return options;
 }
 
@@ -49,21 +46,15 @@ void RescueWaits() {
     auto leaf = [&](TaskScheduler *) { ++done; };
     auto parent = [&](TaskScheduler *scheduler) {
         Counter *counter = counters.New();
-        const Task tasks[2] = {MakeTask(leaf), MakeTask(leaf)};
-        if (Random(2) != 0) scheduler->AddTasksAndWait(2, tasks);
-        scheduler->AddTasks(Random(2) + 1, tasks, counter);
+        if (Random(2) != 0) AddAndWait(scheduler, leaf, leaf);
+        AddBatch(scheduler, Random(2) + 1, leaf, counter);
         scheduler->AddTask(MakeTask(leaf), counter);
-        scheduler->WaitForCounter(counter);
-        Counters::Kill(counter);
+        WaitAndKill(scheduler, counter);
         ++done;
     };
     const uint32_t workers = 1 + Random(3), parents = workers + Random(3);
-    RunMain(RescueOptions(workers), [&](TaskScheduler *scheduler) {
-        Counter *counter = counters.New();
-        const std::vector<Task> tasks(parents, MakeTask(parent));
-        scheduler->AddTasks(parents, tasks.data(), counter);
-        scheduler->WaitForCounter(counter);
-        Counters::Kill(counter);
+    RunCounted(RescueOptions(workers), [&](TaskScheduler *scheduler, Counter *counter) {
+        AddBatch(scheduler, parents, parent, counter);
     });
     Check(done >= 3 * parents, "a task was lost");
 }
@@ -74,8 +65,6 @@ void RescueLimited() {
     uint32_t done = 0;
     SchedulerOptions options = RescueOptions(2);
     test::LimitLow(options, 1);
-    TaskOptions low;
-    low.priority = Priority::Low;
     auto leaf = [&](TaskScheduler *scheduler) {
         Check(scheduler->CurrentWorker() == 0, "a Low task began in a group that runs none");
         scheduler->Yield();
@@ -85,8 +74,8 @@ void RescueLimited() {
     RunMain(options, [&](TaskScheduler *scheduler) {
         Counter counter, waiters;
         auto waits = [&](TaskScheduler *waiter) { waiter->WaitForCounter(&counter); };
-        scheduler->AddTask(MakeTask(leaf), &counter, low);
-        for (uint32_t i = 0; i < 4; ++i) scheduler->AddTask(MakeTask(waits), &waiters);
+        scheduler->AddTask(MakeTask(leaf), &counter, Of(Priority::Low));
+        AddEach(scheduler, &waiters, waits, waits, waits, waits);
         scheduler->WaitForCounter(&waiters);
         scheduler->WaitForCounter(&counter);
     });
@@ -125,9 +114,7 @@ void RescueSorted(bool any) {
 
 // Options of tasks that exclude each other: Low tasks that only one worker may run, or tasks that
 // are pinned to worker 0.
-TaskOptions Late(bool low) {
-    return {low ? Priority::Low : Priority::Normal, low ? kAnyWorker : 0};
-}
+TaskOptions Late(bool low) { return low ? Of(Priority::Low) : PinnedTo(0); }
 
 // A task waits for another one, for which no fiber is free. The waiter cannot resume before that
 // task has run, because its worker (or the only worker for Low tasks) runs a task that polls for
@@ -153,15 +140,13 @@ void RescuerStays(bool low) {
         Dawdle(200);
         running->WaitForCounter(&counter);
     };
-    auto main = [&](TaskScheduler *running) {
+    RunMain(scheduler, [&](TaskScheduler *running) {
         holders.Begin(running, 2);
         host.Start();
         running->AddTask(MakeTask(waiter), &others, Late(low));
         running->WaitForCounter(&others);
         holders.Wait(running);
-    };
-    const Task task = MakeTask(main);
-    Check(scheduler.Run(task.function, task.arg, TaskOptions()) == Status::Ok, "Run failed");
+    });
     host.Join();
 }
 
@@ -170,7 +155,6 @@ void RescuerStays(bool low) {
 void RescueByTheOther(bool low) {
     SchedulerOptions options = RescueOptions(2);
     test::LimitLow(options, low);
-    TaskScheduler scheduler(options);
     Counter began(2), counter(1), others;
     weft::env::Atomic<bool> ran{false};
     auto leaf = [&](TaskScheduler *) { ran.store(true, std::memory_order_release); };
@@ -181,7 +165,7 @@ void RescueByTheOther(bool low) {
     auto polls = [&](TaskScheduler *) {
         while (!ran.load(std::memory_order_acquire)) weft::env::Pause();
     };
-    auto main = [&](TaskScheduler *running) {
+    RunMain(options, [&](TaskScheduler *running) {
         running->AddTask(MakeTask(waiter), &others, Late(low));
         running->AddTask(MakeTask(waiter), &others);
         running->WaitForCounter(&began);
@@ -190,9 +174,7 @@ void RescueByTheOther(bool low) {
         running->AddTask(MakeTask(leaf), &counter);
         running->DecrementCounter(&counter);
         running->WaitForCounter(&others);
-    };
-    const Task task = MakeTask(main);
-    Check(scheduler.Run(task.function, task.arg, TaskOptions()) == Status::Ok, "Run failed");
+    });
 }
 
 }  // namespace

@@ -33,11 +33,10 @@ void ResultWait() {
             result->WaitFor(*running, Soon());
             see();
         };
-        HostThread thread([&] {
+        RunningThread thread([&] {
             set(2);
             see();
         });
-        thread.Start();
         Counter counter;
         const Task tasks[4] = {MakeTask(wait), MakeTask(waitInTime), MakeTask(setFirst),
                                MakeTask(setSecond)};
@@ -90,8 +89,7 @@ void ResultFlow() {
             output.Die();
             ++ended;
         };
-        HostThread thread([&] { set(1); });
-        thread.Start();
+        RunningThread thread([&] { set(1); });
         Counter counter;
         const Task tasks[2] = {MakeTask(first), MakeTask(wait)};
         const uint32_t before = Random(2);  // whether the first input is set before or after

@@ -28,8 +28,7 @@ void Tree(TaskScheduler *scheduler, void *arg) {
     const Task tasks[2] = {{Tree, &children[0]}, {Tree, &children[1]}};
     Counter *counter = node->counters->New();
     scheduler->AddTasks(2, tasks, counter);
-    scheduler->WaitForCounter(counter);
-    Counters::Kill(counter);
+    WaitAndKill(scheduler, counter);
     Check(children[0].ran == 1 && children[1].ran == 1, "a task was lost or run twice");
 }
 
@@ -50,7 +49,7 @@ void HandOver() {
         for (Counter *&turn : row) turn = counters.New(1);
     }
     uint32_t passed[2] = {};
-    const auto play = [&](TaskScheduler *scheduler, uint32_t me) {
+    IndexedTasks players(2, [&](TaskScheduler *scheduler, uint32_t me) {
         for (uint32_t i = 0; i < kTurns; ++i) {
             if (me == 0) scheduler->DecrementCounter(turns[1][i]);
             scheduler->WaitForCounter(turns[me][i], 0,
@@ -59,16 +58,9 @@ void HandOver() {
             if (me == 1) scheduler->DecrementCounter(turns[0][i]);
             ++passed[me];
         }
-    };
-    auto first = [&](TaskScheduler *scheduler) { play(scheduler, 0); };
-    auto second = [&](TaskScheduler *scheduler) { play(scheduler, 1); };
-    const uint32_t fibers = 2 + Random(3);
-    RunMain(Options(2, fibers + 1), [&](TaskScheduler *scheduler) {
-        const Task tasks[2] = {MakeTask(first), MakeTask(second)};
-        Counter *counter = counters.New();
-        scheduler->AddTasks(2, tasks, counter);
-        scheduler->WaitForCounter(counter);
-        Counters::Kill(counter);
+    });
+    RunCounted(Options(2, 3 + Random(3)), [&](TaskScheduler *scheduler, Counter *counter) {
+        scheduler->AddTasks(2, players.data(), counter);
     });
     Check(passed[0] == kTurns && passed[1] == kTurns, "a turn was lost");
 }
@@ -78,7 +70,7 @@ void HandOver() {
 // another worker must be woken for the task.
 void LeftForReady() {
     Counters counters;
-    Counter *starts = counters.New(1), *gate = counters.New(1), *counter = counters.New();
+    Counter *starts = counters.New(1), *gate = counters.New(1);
     uint32_t waiting = 0;
     bool passed = false;
     auto blocker = [&](TaskScheduler *scheduler) {
@@ -92,12 +84,11 @@ void LeftForReady() {
         passed = true;
     };
     auto opener = [&](TaskScheduler *scheduler) { scheduler->DecrementCounter(gate); };
-    RunMain(Options(2, 6), [&](TaskScheduler *scheduler) {
+    RunCounted(Options(2, 6), [&](TaskScheduler *scheduler, Counter *counter) {
         const Task tasks[2] = {MakeTask(opener), MakeTask(waiter)};
         scheduler->AddTask(MakeTask(blocker), counter);
         while (waiting == 0) scheduler->Yield();
         scheduler->AddTasks(2, tasks, counter);
-        scheduler->WaitForCounter(counter);
     });
     Check(passed, "a task was lost");
 }
@@ -108,30 +99,16 @@ void Slices() {
     constexpr uint32_t kTasks = 18;  // so many that the batch is split into slices
     uint32_t ran[kTasks] = {};
     Counter *gate = counters.New(1);
-    struct Item {
-        uint32_t *ran;
-        Counter *gate;
-        uint32_t index;
-    };
-    Item items[kTasks];
-    Task tasks[kTasks];
-    for (uint32_t i = 0; i < kTasks; ++i) {
-        items[i] = {&ran[i], gate, i};
-        tasks[i] = {[](TaskScheduler *scheduler, void *arg) {
-                        Item *item = static_cast<Item *>(arg);
-                        ++*item->ran;
-                        if (item->index == 1) scheduler->WaitForCounter(item->gate);
-                        if (item->index == kTasks - 1) scheduler->DecrementCounter(item->gate);
-                    },
-                    &items[i]};
-    }
-    const uint32_t workers = 1 + Random(2);
-    RunMain(Options(workers, 5), [&](TaskScheduler *scheduler) {
+    IndexedTasks tasks(kTasks, [&](TaskScheduler *scheduler, uint32_t index) {
+        ++ran[index];
+        if (index == 1) scheduler->WaitForCounter(gate);
+        if (index == kTasks - 1) scheduler->DecrementCounter(gate);
+    });
+    RunMain(Options(1 + Random(2), 5), [&](TaskScheduler *scheduler) {
         for (int round = 0; round < 2; ++round) {
             Counter *counter = counters.New();
-            scheduler->AddTasks(kTasks, tasks, counter);
-            scheduler->WaitForCounter(counter);
-            Counters::Kill(counter);
+            scheduler->AddTasks(kTasks, tasks.data(), counter);
+            WaitAndKill(scheduler, counter);
             if (round == 0) scheduler->IncrementCounter(gate);
         }
     });
@@ -154,16 +131,12 @@ void OutOfFibers() {
         scheduler->WaitForCounter(gates[1]);
         ++done;
     };
-    const uint32_t workers = 2 + Random(2);
-    RunMain(Options(workers, fibers + 1), [&](TaskScheduler *scheduler) {
-        Counter *counter = counters.New();
+    RunCounted(Options(2 + Random(2), fibers + 1), [&](TaskScheduler *scheduler, Counter *counter) {
         // At most fibers - 1 tasks wait for the opener at any time.
         for (uint32_t i = 0; i + 1 < fibers; ++i) scheduler->AddTask(MakeTask(waiter), counter);
         scheduler->AddTask(MakeTask(opener), counter);
         scheduler->WaitForCounter(counter, 1);
         scheduler->DecrementCounter(gates[1]);
-        scheduler->WaitForCounter(counter);
-        Counters::Kill(counter);
     });
     Check(done == fibers, "a task was lost");
 }
@@ -222,8 +195,7 @@ void DescendWithFewFibers() {
             Counter *counter = counters.New();
             top.leaves = 0;
             scheduler->AddTask({DescendOnStack, &top}, counter);
-            scheduler->WaitForCounter(counter);
-            Counters::Kill(counter);
+            WaitAndKill(scheduler, counter);
         }
     });
     // otherwise only the watch for stalls has woken a worker that can hand a task to a waiter
@@ -273,9 +245,8 @@ void RescueOnTop() {
         for (uint32_t i = 0; i < kHolders; ++i) scheduler->AddTask(MakeTask(holds), held);
         while (holding != kHolders) scheduler->Yield();
         Counter *counter = counters.New();
-        TaskOptions pinned;  // so that the task does not run inline
-        pinned.worker = 0;
-        scheduler->AddTask({WaitsWithoutRoom, &wait}, counter, pinned);
+        // pinned, so that the task does not run inline
+        scheduler->AddTask({WaitsWithoutRoom, &wait}, counter, PinnedTo(0));
         scheduler->WaitForCounter(counter);
         Check(wait.leaves == 2, "a wait ended before children of the task");
         Counters::Kill(counter);
@@ -290,25 +261,12 @@ void RescueOnTop() {
 void ExternalDecrement() {
     Counters counters;
     Counter *gate = counters.New(1);
-    struct Shared {
-        TaskScheduler *scheduler;
-        Counter *gate;
-    } shared{nullptr, gate};
-    weft::env::Thread thread;
-    SchedulerOptions options = Options(2, 4);
-    options.onReport = [](const Report &report, void *) {
-        if (report.code != ReportCode::Stalled) Fail(report.what);
-    };
-    RunMain(options, [&](TaskScheduler *scheduler) {
-        shared.scheduler = scheduler;
-        thread.Start(
-            [](void *arg) {
-                Shared *both = static_cast<Shared *>(arg);
-                both->scheduler->DecrementCounter(both->gate);
-            },
-            &shared, 0);
-        scheduler->WaitForCounter(gate, 0,
-                                  Random(2) != 0 ? ResumeOn::SameWorker : ResumeOn::AnyWorker);
+    TaskScheduler scheduler(Options<ReportCode::Stalled>(2, 4));
+    HostThread thread([&] { scheduler.DecrementCounter(gate); });
+    RunMain(scheduler, [&](TaskScheduler *) {
+        thread.Start();
+        scheduler.WaitForCounter(gate, 0,
+                                 Random(2) != 0 ? ResumeOn::SameWorker : ResumeOn::AnyWorker);
         Counters::Kill(gate);
         thread.Join();
     });
@@ -317,20 +275,16 @@ void ExternalDecrement() {
 // Tasks of all priorities without a counter, some of which yield. Run must not return before all
 // have run.
 void LanesAndYield() {
-    Counters counters;
     uint32_t done = 0;
     auto plain = [&](TaskScheduler *) { ++done; };
     auto yielder = [&](TaskScheduler *scheduler) {
         scheduler->Yield();
         ++done;
     };
-    const uint32_t workers = 1 + Random(3);
-    RunMain(Options(workers, 3 + Random(3)), [&](TaskScheduler *scheduler) {
+    RunMain(Options(1 + Random(3), 3 + Random(3)), [&](TaskScheduler *scheduler) {
         for (Priority priority : {Priority::Low, Priority::Normal, Priority::High}) {
-            TaskOptions options;
-            options.priority = priority;
-            scheduler->AddTask(MakeTask(yielder), nullptr, options);
-            scheduler->AddTask(MakeTask(plain), nullptr, options);
+            scheduler->AddTask(MakeTask(yielder), nullptr, Of(priority));
+            scheduler->AddTask(MakeTask(plain), nullptr, Of(priority));
         }
     });
     Check(done == 6, "Run returned before all tasks had finished");
@@ -338,27 +292,17 @@ void LanesAndYield() {
 
 // A tree of AddTasksAndWait, whose tasks run inline. Each must run exactly once.
 void Fused() {
-    Counters counters;
     uint32_t done = 0;
-    struct Level {
-        uint32_t *done;
-        uint32_t depth;
-    };
-    struct Work {
-        static void Do(TaskScheduler *scheduler, void *arg) {
-            const Level level = *static_cast<Level *>(arg);
-            ++*level.done;
-            if (level.depth == 0) return;
-            Level next{level.done, level.depth - 1};
-            const Task tasks[3] = {{Do, &next}, {Do, &next}, {Do, &next}};
-            scheduler->AddTasksAndWait(3, tasks);
-        }
-    };
-    const uint32_t workers = 2 + Random(2);
-    RunMain(Options(workers, 5), [&](TaskScheduler *scheduler) {
-        Level root{&done, 2};
-        Work::Do(scheduler, &root);
+    const Task *ofDepth = nullptr;
+    IndexedTasks tree(3, [&](TaskScheduler *scheduler, uint32_t depth) {
+        ++done;
+        if (depth == 0) return;
+        const Task below = ofDepth[depth - 1], tasks[3] = {below, below, below};
+        scheduler->AddTasksAndWait(3, tasks);
     });
+    ofDepth = tree.data();
+    RunMain(Options(2 + Random(2), 5),
+            [&](TaskScheduler *scheduler) { tree[2].function(scheduler, tree[2].arg); });
     Check(done == 13, "a task was lost or run twice");
 }
 
@@ -378,12 +322,7 @@ void BlocksInBatch() {
             parker.Unpark();
         }
     };
-    std::vector<Task> tasks(kTasks, MakeTask(task));
-    RunMain(Options(2, 5), [&](TaskScheduler *scheduler) {
-        Counter counter;
-        scheduler->AddTasks(kTasks, tasks.data(), &counter);
-        scheduler->WaitForCounter(&counter);
-    });
+    RunMain(Options(2, 5), [&](TaskScheduler *scheduler) { RunBatch(scheduler, kTasks, task); });
     Check(begun == kTasks, "a task was lost or run twice");
 }
 
@@ -425,17 +364,13 @@ void Closures() {
     Counters counters;
     Ledger ledger;
     Cell cells[kClosures];
-    const uint32_t workers = 1 + Random(3);
-    SchedulerOptions options = Options(workers, 5);
-    options.onReport = OnlyThese<ReportCode::Stalled>;
-    RunMain(options, [&](TaskScheduler *scheduler) {
+    RunMain(Options<ReportCode::Stalled>(1 + Random(3), 5), [&](TaskScheduler *scheduler) {
         Counter *gate = counters.New(1), *all = counters.New();
-        HostThread host([&] {
+        RunningThread host([&] {
             for (uint32_t i = 0; i < 2; ++i)
                 AddTask(*scheduler, Owned(ledger, cells[i], i + 1), all);
             scheduler->DecrementCounter(gate);
         });
-        host.Start();
         for (uint32_t i = 2; i < 6; ++i) AddTask(*scheduler, Owned(ledger, cells[i], i + 1), all);
         for (uint32_t i = 6; i < kClosures; i += 2) {
             AddTask(
@@ -448,8 +383,7 @@ void Closures() {
                 all);
         }
         scheduler->WaitForCounter(gate);
-        scheduler->WaitForCounter(all);
-        Counters::Kill(all);
+        WaitAndKill(scheduler, all);
         Check(ledger.made == kClosures && ledger.ended == kClosures,
               "a closure was not destroyed, or destroyed twice");
         host.Join();

@@ -6,7 +6,6 @@
 #include "weft/time.h"
 
 #include <chrono>
-#include <utility>
 
 namespace simulator {
 
@@ -50,7 +49,7 @@ void StallHands() {
         for (uint32_t i = 0; i < 4; ++i) {
             const Task kinds[3] = {MakeTask(leaf), MakeTask(sleeps), MakeTask(yields)};
             const Task tasks[3] = {kinds[Random(3)], kinds[Random(3)], kinds[Random(3)]};
-            TaskOptions of = Of(static_cast<Priority>(Random(3)));
+            TaskOptions of = Of(AnyPriority());
             if (options.groupCount != 0 && Random(2) != 0)
                 of.group = static_cast<uint8_t>(Random(2));
             else if (Random(2) != 0)
@@ -101,21 +100,18 @@ void StallEmpty() {
         ++ran;
     };
     const bool isChunk = Random(2) != 0;
-    const std::vector<Task> tasks(count, MakeTask(waits));
-    TaskScheduler *running = nullptr;
+    TaskScheduler scheduler(options);
     HostThread lowers([&] {
         told.parker.Park();
-        running->DecrementCounter(&gate);
+        scheduler.DecrementCounter(&gate);
     });
     Preempt(4);
-    RunMain(options, [&](TaskScheduler *scheduler) {
-        running = scheduler;
+    RunMain(scheduler, [&](TaskScheduler *) {
         lowers.Start();
         Counter all;
-        for (uint32_t i = 0; i < count; i += isChunk ? count : 1)
-            scheduler->AddTasks(isChunk ? count : 1, &tasks[i], &all);
-        scheduler->WaitForCounter(&gate);
-        scheduler->WaitForCounter(&all);
+        AddMany(&scheduler, isChunk, count, waits, &all);
+        scheduler.WaitForCounter(&gate);
+        scheduler.WaitForCounter(&all);
     });
     lowers.Join();
     Check(ran == count, "a task was lost");
@@ -135,24 +131,23 @@ void StallTold() {
         self->WaitForCounter(&gate, Random(2) != 0 ? Meanwhile::Nothing : Meanwhile::AnyTask);
     };
     auto leaf = [](TaskScheduler *) {};
-    TaskScheduler *running = nullptr;
+    TaskScheduler scheduler(options);
     HostThread lowers([&] {
         told.parker.Park();
-        running->DecrementCounter(&gate);
+        scheduler.DecrementCounter(&gate);
     });
     Preempt(4);
-    RunMain(options, [&](TaskScheduler *scheduler) {
-        running = scheduler;
+    RunMain(scheduler, [&](TaskScheduler *) {
         lowers.Start();
         Counter all;
         if (isLeft) {
-            scheduler->AddTask(MakeTask(leaf), &all);
-            scheduler->WaitForCounter(&gate, Meanwhile::HighOnly);
+            scheduler.AddTask(MakeTask(leaf), &all);
+            scheduler.WaitForCounter(&gate, Meanwhile::HighOnly);
         } else {
-            for (uint32_t i = 1; i < workers; ++i) scheduler->AddTask(MakeTask(waits), &all);
+            for (uint32_t i = 1; i < workers; ++i) scheduler.AddTask(MakeTask(waits), &all);
         }
-        scheduler->WaitForCounter(&all);
-        scheduler->WaitForCounter(&gate);
+        scheduler.WaitForCounter(&all);
+        scheduler.WaitForCounter(&gate);
     });
     lowers.Join();
     Check(told.reports == 1, "not one report");
@@ -177,19 +172,18 @@ void StallInCall() {
         isKept = true;
         Compute(60'000);
     });
-    TaskScheduler *running = nullptr;
+    TaskScheduler scheduler(options);
     HostThread lowers([&] {
         keptAt = OwnSteps() + 3 + Random(16);
         caller = CurrentThread();
-        running->DecrementCounter(&gate);
+        scheduler.DecrementCounter(&gate);
         isKept = true;
     });
-    RunMain(options, [&](TaskScheduler *scheduler) {
-        running = scheduler;
+    RunMain(scheduler, [&](TaskScheduler *) {
         Counter all;
-        scheduler->AddTasks(4, tasks, &all);
+        scheduler.AddTasks(4, tasks, &all);
         lowers.Start();
-        scheduler->WaitForCounter(&all);
+        scheduler.WaitForCounter(&all);
     });
     lowers.Join();
 }

@@ -68,7 +68,7 @@ void SyncMutexLifetime() {
         Counter counter;
         for (uint32_t i = 0; i < others; ++i) scheduler.AddTask(MakeTask(other), &counter);
         scheduler.AddTask(MakeTask(last), &counter);
-        for (uint32_t i = Random(64); i != 0; --i) weft::env::SchedulePoint(nullptr);
+        Linger(64);
         mutex->unlock();
         scheduler.WaitForCounter(&counter);
     });
@@ -77,27 +77,22 @@ void SyncMutexLifetime() {
 // The run ends while a thread of the host begins to wait for a mutex or an event, so a notifier may
 // be unable to use the scheduler. The wait must still end.
 void SyncStops() {
-    SchedulerOptions options = Options(1, 7);
-    options.onReport = OnlyThese<ReportCode::Stalled, ReportCode::NotRunning>;
-    TaskScheduler scheduler(options);
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    StartedScheduler scheduler(Options<ReportCode::Stalled, ReportCode::NotRunning>(1, 7));
     Mutex mutex(scheduler);
     mutex.lock();
     Event event(scheduler);
     Cell data;
     const bool isEvent = Random(2) != 0;
-    HostThread waiter([&] {
+    RunningThread waiter([&] {
         isEvent ? event.Wait() : mutex.lock();
         Check(data.Get() == 1, "an earlier write is not visible after the wait");
     });
-    HostThread holder([&] {
-        for (uint32_t i = Random(64); i != 0; --i) weft::env::SchedulePoint(nullptr);
+    RunningThread holder([&] {
+        Linger(64);
         data.Set(1);
         isEvent ? event.Set() : mutex.unlock();
     });
-    waiter.Start();
-    holder.Start();
-    for (uint32_t i = Random(32); i != 0; --i) weft::env::SchedulePoint(nullptr);
+    Linger(32);
     scheduler.Stop();
     waiter.Join();
     holder.Join();
@@ -134,24 +129,25 @@ void SyncShared() {
             const auto mayWait = [&] {
                 if (Random(3) == 0 && self.CurrentWorker() != kAnyWorker) self.Yield();
             };
+            const auto take = [](auto &lock) {
+                return Random(2) != 0 ? (lock.lock(), true) : lock.try_lock_for(Soon());
+            };
             for (uint32_t i = 1 + Random(2); i != 0; --i) {
                 if (Random(2) != 0) {
                     std::unique_lock<SharedMutex> lock(mutex, std::defer_lock);
-                    if (Random(2) != 0 ? (lock.lock(), true) : lock.try_lock_for(Soon())) {
-                        one.Add(1);
-                        mayWait();
-                        Check(readers == 0, "a reader and a writer hold the lock at the same time");
-                        two.Add(1);
-                        ++writes;
-                    }
+                    if (!take(lock)) continue;
+                    one.Add(1);
+                    mayWait();
+                    Check(readers == 0, "a reader and a writer hold the lock at the same time");
+                    two.Add(1);
+                    ++writes;
                 } else {
                     std::shared_lock<SharedMutex> lock(mutex, std::defer_lock);
-                    if (Random(2) != 0 ? (lock.lock(), true) : lock.try_lock_for(Soon())) {
-                        ++readers;
-                        mayWait();
-                        Check(one.Get() == two.Get(), "a reader saw half of a write");
-                        --readers;
-                    }
+                    if (!take(lock)) continue;
+                    ++readers;
+                    mayWait();
+                    Check(one.Get() == two.Get(), "a reader saw half of a write");
+                    --readers;
                 }
             }
         });
@@ -172,8 +168,7 @@ void SyncUnlockedTwice() {
             return OnlyThese<ReportCode::Stalled>(report, user);
         ++*static_cast<uint32_t *>(user);
     };
-    TaskScheduler scheduler(options);
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    StartedScheduler scheduler(options);
     Mutex mutex(scheduler);
     weft::env::Atomic<bool> isBusy{false}, isOver{false};
     auto wait = [&](TaskScheduler *) { const std::lock_guard<Mutex> lock(mutex); };
@@ -187,8 +182,7 @@ void SyncUnlockedTwice() {
     SleepFor(scheduler, Soon());  // in most schedules the task waits by then
     scheduler.AddTask(MakeTask(keepBusy), &ended);
     while (!isBusy.load(std::memory_order_acquire)) weft::env::Pause();
-    HostThread host([&] { mutex.unlock(); });
-    host.Start();
+    RunningThread host([&] { mutex.unlock(); });
     mutex.unlock();
     host.Join();
     Check(refused == 1, "a second unlock was not reported exactly once");
@@ -205,11 +199,8 @@ void SyncSemaphore() {
         Semaphore semaphore(scheduler, 1);
         Cell written[3];
         uint32_t acquired = 0;
-        const uint32_t tasks = 2;
-        AllAtOnce(scheduler, tasks, [&](TaskScheduler &, uint32_t index) {
-            if (index == Random(3)) {
-                if (semaphore.try_acquire_for(Soon())) ++acquired;
-            }
+        AllAtOnce(scheduler, 2, [&](TaskScheduler &, uint32_t index) {
+            if (index == Random(3) && semaphore.try_acquire_for(Soon())) ++acquired;
             written[index].Set(1);
             semaphore.release(1 + (index == 0));
             if (index == 1) {
@@ -220,8 +211,8 @@ void SyncSemaphore() {
         uint32_t left = 0;
         while (semaphore.try_acquire()) ++left;
         Check(acquired + left == 1 + 4, "a permit was lost, or there is one too many");
-        for (uint32_t i = 0; i <= tasks; ++i)
-            Check(written[i].Get() == 1, "a write before release is not visible after acquire");
+        for (const Cell &each : written)
+            Check(each.Get() == 1, "a write before release is not visible after acquire");
     });
 }
 

@@ -16,31 +16,26 @@ namespace simulator {
 // is its number, the thread has the index `tasks`.
 template <class Body>
 void AllAtOnce(TaskScheduler &scheduler, uint32_t tasks, Body body) {
-    struct Call {
-        Body *body;
-        uint32_t index;
-        void operator()(TaskScheduler *self) { (*body)(*self, index); }
-    } calls[4];
+    IndexedTasks all(tasks, [&](TaskScheduler *self, uint32_t index) { body(*self, index); });
     Counter counter;
-    HostThread host([&] { body(scheduler, tasks); });
-    host.Start();
-    for (uint32_t i = 0; i < tasks; ++i) {
-        calls[i] = {&body, i};
-        scheduler.AddTask(MakeTask(calls[i]), &counter);
-    }
+    RunningThread host([&] { body(scheduler, tasks); });
+    for (uint32_t i = 0; i < tasks; ++i) scheduler.AddTask(all[i], &counter);
     scheduler.WaitForCounter(&counter);
     host.Join();
 }
 
-// Runs `body` between Start and Stop of a scheduler with one or two workers.
+// Runs `body` between Start and Stop of a scheduler.
 template <class Body>
-void WithScheduler(Body body) {
-    SchedulerOptions options = Options(1 + Random(2), 7);
-    options.onReport = OnlyThese<ReportCode::Stalled>;
-    TaskScheduler scheduler(options);
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+void WithWorkers(uint32_t workers, Body body) {
+    StartedScheduler scheduler(Options<ReportCode::Stalled>(workers, 7));
     body(scheduler);
     scheduler.Stop();
+}
+
+// The same with one or two workers.
+template <class Body>
+void WithScheduler(Body body) {
+    WithWorkers(1 + Random(2), body);
 }
 
 // An object that its user may destroy in the model. An access after Die fails, or reads values

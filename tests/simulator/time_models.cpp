@@ -52,9 +52,7 @@ void Deadline() {
         scheduler->DecrementCounter(counter);
     };
     RunMain(Options(1 + Random(3), 5 + Random(3)), [&](TaskScheduler *scheduler) {
-        const Task tasks[5] = {MakeTask(wait), MakeTask(wait), MakeTask(wait), MakeTask(lower),
-                               MakeTask(lower)};
-        scheduler->AddTasksAndWait(5, tasks);
+        AddAndWait(scheduler, wait, wait, wait, lower, lower);
     });
     for (const TimedWait &each : waits) Check(each.ended == 1, "a wait ended twice or never");
     Counters::Kill(counter);
@@ -82,22 +80,19 @@ struct Sleepers {
             for (const uint32_t all = begun; awake < all;) weft::env::Pause();
             ++held;
         };
-        RunMain(options, [&](TaskScheduler *scheduler) {
-            Counter counter;
-            for (uint32_t i = 0; i < count; ++i) scheduler->AddTask(MakeTask(sleep), &counter);
+        RunCounted(options, [&](TaskScheduler *scheduler, Counter *counter) {
+            for (uint32_t i = 0; i < count; ++i) scheduler->AddTask(MakeTask(sleep), counter);
             const uint32_t free = Random(workers);
             for (uint32_t i = 0; i < workers; ++i) {
                 if (Random(3) == 0) SleepFor(*scheduler, Some());
                 if (i == free) continue;
-                TaskOptions here;
-                if (Random(2) != 0) here.worker = i;
-                scheduler->AddTask(MakeTask(hold), &counter, here);
+                const uint32_t worker = Random(2) != 0 ? i : kAnyWorker;
+                scheduler->AddTask(MakeTask(hold), counter, PinnedTo(worker));
             }
             if (Random(2) != 0) SleepFor(*scheduler, Some());
             // A task that polls keeps its worker from searching for work.
             if (Random(2) != 0)
-                while (!scheduler->PollCounter(&counter)) scheduler->Yield();
-            scheduler->WaitForCounter(&counter);
+                while (!scheduler->PollCounter(counter)) scheduler->Yield();
         });
         Check(awake == begun && awake >= count && held == workers - 1, "a task was lost");
     }
@@ -114,9 +109,7 @@ void SleepersOnManyFibers() {
 void SleepersOnFewFibers() {
     Sleepers sleepers{1 + Random(3), 2 + Random(3)};
     const uint32_t fibers = std::max(3u, sleepers.workers + 1 + Random(3));
-    SchedulerOptions options = Options(sleepers.workers, fibers);
-    options.onReport = OnlyThese<ReportCode::OutOfFibers>;
-    sleepers.Run(options);
+    sleepers.Run(Options<ReportCode::OutOfFibers>(sleepers.workers, fibers));
 }
 
 // An external thread waits with a deadline, while a task lowers the counter and the run may end.
@@ -125,14 +118,12 @@ void DeadlineExternal() {
     Counters counters;
     Counter *counter = counters.New(1);
     TimedWait wait{counter};
-    TaskScheduler scheduler(Options(1 + Random(2), 5));
-    HostThread thread([&] { wait.Wait(&scheduler); });
+    StartedScheduler scheduler(Options(1 + Random(2), 5));
+    RunningThread thread([&] { wait.Wait(&scheduler); });
     auto lower = [&](TaskScheduler *running) {
         SleepFor(*running, Some());
         running->DecrementCounter(counter);
     };
-    Check(scheduler.Start() == Status::Ok, "Start failed");
-    thread.Start();
     if (Random(2) != 0) SleepFor(scheduler, Some());
     scheduler.AddTask(MakeTask(lower));
     thread.Join();
@@ -164,10 +155,8 @@ void DeadlineAny() {
         written[which].Set(1);
         running->DecrementCounter(both[which]);
     };
-    TaskScheduler scheduler(Options(1 + Random(2), 6));
-    HostThread thread([&] { wait(&scheduler); });
-    Check(scheduler.Start() == Status::Ok, "Start failed");
-    thread.Start();
+    StartedScheduler scheduler(Options(1 + Random(2), 6));
+    RunningThread thread([&] { wait(&scheduler); });
     const Task tasks[4] = {MakeTask(wait), MakeTask(wait), MakeTask(lower), MakeTask(lower)};
     scheduler.AddTasks(4, tasks);
     thread.Join();
@@ -182,8 +171,9 @@ void DeadlineAttached() {
     Counters counters;
     Counter *counter = counters.New(1);
     TimedWait waits[3] = {{counter}, {counter}, {counter}};
-    TaskScheduler scheduler(Options(Random(2), 5));
-    HostThread thread([&] {
+    StartedScheduler scheduler(Options(Random(2), 5));
+    Check(scheduler.AttachThread() == Status::Ok, "AttachThread failed");
+    RunningThread thread([&] {
         SleepFor(scheduler, Some());
         scheduler.DecrementCounter(counter);
     });
@@ -192,12 +182,8 @@ void DeadlineAttached() {
         SleepFor(*running, Some());
         waits[2].Wait(running);
     };
-    Check(scheduler.Start() == Status::Ok && scheduler.AttachThread() == Status::Ok,
-          "Start failed");
-    thread.Start();
     Counter tasks;
-    scheduler.AddTask(MakeTask(wait), &tasks);
-    scheduler.AddTask(MakeTask(longer), &tasks);
+    AddEach(&scheduler, &tasks, wait, longer);
     waits[0].Wait(&scheduler);
     scheduler.WaitForCounter(&tasks);
     scheduler.DetachThread();
@@ -213,11 +199,9 @@ void Deferred() {
     Counters counters;
     Counter *counter = counters.New(2);
     uint32_t ran[4] = {};
-    SchedulerOptions options = Options(1 + Random(2), 4 + Random(2));
-    options.onReport =
-        OnlyThese<ReportCode::Stalled>;  // all tasks may wait for the external thread
-    TaskScheduler scheduler(options);
-    HostThread thread([&] { scheduler.DecrementCounter(counter); });
+    // all tasks may wait for the external thread
+    StartedScheduler scheduler(Options<ReportCode::Stalled>(1 + Random(2), 4 + Random(2)));
+    RunningThread thread([&] { scheduler.DecrementCounter(counter); });
     auto one = [&](TaskScheduler *) {
         ++ran[0];
         Check(counter->Value() <= 1, "a task began before its counter was reached");
@@ -237,14 +221,11 @@ void Deferred() {
     };
     Counter done;
     auto submit = [&](TaskScheduler *running) {
-        TaskOptions here;
-        if (Random(2) != 0) here.worker = 0;
-        AddTaskAfter(*running, counter, 1, MakeTask(one), &done, here);
+        const uint32_t worker = Random(2) != 0 ? 0 : kAnyWorker;
+        AddTaskAfter(*running, counter, 1, MakeTask(one), &done, PinnedTo(worker));
         due = Now() + Some();
         AddTaskAt(*running, due, MakeTask(timed));
     };
-    Check(scheduler.Start() == Status::Ok, "Start failed");
-    thread.Start();
     scheduler.AddTask(MakeTask(submit), &done);
     AddTaskAfter(scheduler, counter, 0, MakeTask(zero), &done);
     AddTaskAt(scheduler, Now() + Some(), MakeTask(lower));
@@ -265,9 +246,7 @@ void DeferredBatch() {
     Counter *after[2] = {counters.New(2), counters.New(1)};
     Cell written[3];
     uint32_t ran[kTasks] = {}, returned = 0;
-    SchedulerOptions options = Options(1 + Random(2), 5);
-    options.onReport = OnlyThese<ReportCode::Stalled>;
-    TaskScheduler scheduler(options);
+    StartedScheduler scheduler(Options<ReportCode::Stalled>(1 + Random(2), 5));
     const auto lowerAs = [&](uint32_t index) {
         written[index].Set(1);
         scheduler.DecrementCounter(after[index / 2]);
@@ -280,36 +259,24 @@ void DeferredBatch() {
         while (returned == 0) running->Yield();
         Counters::Kill(after[1]);
     };
-    struct Part {
-        uint32_t *ran;
-        const Cell *written;
-        static void Run(TaskScheduler *, void *arg) {
-            const Part &part = *static_cast<Part *>(arg);
-            ++*part.ran;
-            for (uint32_t i = 0; i < 3; ++i)
-                Check(part.written[i].Get() == 1, "a task of the batch began too early");
-        }
-    } parts[kTasks];
-    Task tasks[kTasks];
-    for (uint32_t i = 0; i < kTasks; ++i) {
-        parts[i] = {&ran[i], written};
-        tasks[i] = {Part::Run, &parts[i]};
-    }
+    IndexedTasks tasks(kTasks, [&](TaskScheduler *, uint32_t index) {
+        ++ran[index];
+        for (const Cell &each : written)
+            Check(each.Get() == 1, "a task of the batch began too early");
+    });
     const CounterTarget targets[] = {{after[1]}, {after[0]}};
     const uint32_t count = 1 + Random(2) * (kTasks - 1);
     Counter done, lowered;
     auto submit = [&](TaskScheduler *running) {
-        Check(AddTasksAfter(*running, 2, targets, count, tasks, &done), "AddTasksAfter failed");
+        Check(AddTasksAfter(*running, 2, targets, count, tasks.data(), &done),
+              "AddTasksAfter failed");
         returned = 1;
     };
-    Check(scheduler.Start() == Status::Ok, "Start failed");
     thread.Start();
     const Task rest[3] = {MakeTask(lower), MakeTask(lowerOther), MakeTask(kill)};
     if (Random(2) != 0) submit(&scheduler);
     scheduler.AddTasks(3, rest, &lowered);
-    if (returned == 0) {
-        scheduler.AddTask(MakeTask(submit), &lowered);
-    }
+    if (returned == 0) scheduler.AddTask(MakeTask(submit), &lowered);
     scheduler.WaitForCounter(&lowered);
     thread.Join();
     if (Random(2) != 0) scheduler.WaitForCounter(&done);
@@ -329,11 +296,11 @@ void StopForWithdraws() {
     uint32_t ran = 0, submitted = 0;
     auto task = [&](TaskScheduler *) { ++ran; };
     const Task both[2] = {MakeTask(task), MakeTask(task)};
-    SchedulerOptions options = Options(Random(3), 5);
+    // the thread may come too late
+    SchedulerOptions options = Options<ReportCode::EndDelayed, ReportCode::RunEnding,
+                                       ReportCode::Stalled, ReportCode::NotRunning>(Random(3), 5);
     options.stopGraceMilliseconds = Random(2);
-    options.onReport = OnlyThese<ReportCode::EndDelayed, ReportCode::RunEnding, ReportCode::Stalled,
-                                 ReportCode::NotRunning>;  // the thread may come too late
-    TaskScheduler scheduler(options);
+    StartedScheduler scheduler(options);
     const auto submit = [&](TaskScheduler &to) {
         DeferredHandle handle;
         submitted += AddTaskAfter(to, after, 0, both[0], done);
@@ -351,18 +318,16 @@ void StopForWithdraws() {
         running->DecrementCounter(after);
     };
     HostThread thread([&] { lower(&scheduler); });
-    Check(scheduler.Start() == Status::Ok, "Start failed");
     const bool byThread = isLowered && Random(2) != 0;
     if (byThread) thread.Start();
     if (isLowered && !byThread) scheduler.AddTask(MakeTask(lower));
     submit(scheduler);
     if (Random(2) != 0) scheduler.AddTask(MakeTask(later));
     bool all = true;
-    if (isLowered && Random(4) == 0) {
+    if (isLowered && Random(4) == 0)
         scheduler.Stop();  // EndDelayed names the tasks while they are submitted
-    } else {
+    else
         all = StopFor(scheduler, Some());
-    }
     if (byThread) thread.Join();
     Check(ran <= submitted && all == (ran == submitted), "a task was lost, or ran twice");
     Check(done->IsZero(), "a counter was not lowered");
@@ -376,8 +341,7 @@ void TimedBusy() {
     RunMain(Options(2, 5), [&](TaskScheduler *scheduler) {
         auto timed = [&](TaskScheduler *) { ++ran; };
         for (uint32_t i = 0; i < 3; ++i) {
-            for (uint32_t steps = Random(200); steps != 0; --steps)
-                weft::env::SchedulePoint(nullptr);
+            Linger(200);
             AddTaskAt(*scheduler, Now() + Some(), MakeTask(timed));
             while (ran <= i) weft::env::Pause();
         }
@@ -400,10 +364,8 @@ void TimedStarved() {
             while (!last) weft::env::Pause();
             held = true;
         };
-        TaskOptions here;
-        here.worker = Random(2);
         Counter counter;
-        scheduler->AddTask(MakeTask(hold), &counter, here);
+        scheduler->AddTask(MakeTask(hold), &counter, PinnedTo(Random(2)));
         SleepUntil(*scheduler, soon + Some());
         last = true;
         scheduler->WaitForCounter(&counter);
@@ -419,15 +381,12 @@ void TicksRestart() {
         SleepFor(*scheduler, Some());
         ++awake;
     };
-    RunMain(Options(1 + Random(2), 7), [&](TaskScheduler *scheduler) {
-        Counter counter;
-        const Task tasks[3] = {MakeTask(sleep), MakeTask(sleep), MakeTask(sleep)};
-        scheduler->AddTasks(3, tasks, &counter);
+    RunCounted(Options(1 + Random(2), 7), [&](TaskScheduler *scheduler, Counter *counter) {
+        AddBatch(scheduler, 3, sleep, counter);
         if (Random(2) != 0) SleepFor(*scheduler, Some());
         RestartTicks();
         if (Random(2) != 0)
-            while (!scheduler->PollCounter(&counter)) scheduler->Yield();
-        scheduler->WaitForCounter(&counter);
+            while (!scheduler->PollCounter(counter)) scheduler->Yield();
     });
     Check(awake == 3, "a task was lost");
 }

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <vector>
 
 namespace simulator {
 
@@ -20,7 +19,6 @@ constexpr uint32_t kNowhere = ~0u;
 void NothingRuns() {
     Counters counters;
     uint32_t done = 0, waitingOn = kNowhere, pinnedRan = 0;
-    SchedulerOptions options = Options(2 + Random(2), 8);
     const auto check = [&](TaskScheduler *scheduler) {
         Check(scheduler->CurrentWorker() != waitingOn, "a task runs on a thread that blocks");
     };
@@ -32,8 +30,7 @@ void NothingRuns() {
     };
     auto parent = [&](TaskScheduler *scheduler) {
         check(scheduler);
-        const Task tasks[] = {MakeTask(leaf), MakeTask(leaf)};
-        scheduler->AddTasksAndWait(2, tasks);
+        AddAndWait(scheduler, leaf, leaf);
         check(scheduler);
         ++done;
     };
@@ -41,14 +38,11 @@ void NothingRuns() {
         check(scheduler);
         ++pinnedRan;
     };
-    RunMain(options, [&](TaskScheduler *scheduler) {
+    RunMain(Options(2 + Random(2), 8), [&](TaskScheduler *scheduler) {
         for (uint32_t round = 1; round <= 2; ++round) {
-            Counter *counter = counters.New();
-            Counter *ofPinned = counters.New();
-            TaskOptions here, any;
-            here.worker = scheduler->CurrentWorker();
-            any.priority = static_cast<Priority>(Random(3));
-            scheduler->AddTask(MakeTask(pinned), ofPinned, here);
+            Counter *counter = counters.New(), *ofPinned = counters.New();
+            const TaskOptions any = Of(AnyPriority());
+            scheduler->AddTask(MakeTask(pinned), ofPinned, PinnedTo(scheduler->CurrentWorker()));
             scheduler->AddTask(MakeTask(parent), counter, any);
             scheduler->AddTask(MakeTask(leaf), counter, any);
             const uint32_t worker = waitingOn = scheduler->CurrentWorker();
@@ -58,8 +52,7 @@ void NothingRuns() {
                   "a wait that blocks its thread ended on another thread");
             Counters::Kill(counter);
             Check(done == 4 * round, "a wait ended too early");
-            scheduler->WaitForCounter(ofPinned);
-            Counters::Kill(ofPinned);
+            WaitAndKill(scheduler, ofPinned);
         }
     });
     Check(done == 8 && pinnedRan == 2, "a task was lost");
@@ -70,17 +63,16 @@ void NothingRuns() {
 void NothingUntil() {
     Counter byHand(1);
     bool inTime = false, wasLowered = false;
-    TaskScheduler *running = nullptr;
+    TaskScheduler scheduler(Options(1, 5));
     HostThread lowering([&] {
         wasLowered = true;
-        running->DecrementCounter(&byHand);
+        scheduler.DecrementCounter(&byHand);
     });
     const bool lowersSoon = Random(2) != 0;
-    RunMain(Options(1, 5), [&](TaskScheduler *scheduler) {
-        running = scheduler;
+    RunMain(scheduler, [&](TaskScheduler *) {
         if (lowersSoon) lowering.Start();
         const Clock::time_point deadline = Now() + std::chrono::microseconds(Random(3));
-        inTime = WaitForCounterUntil(*scheduler, &byHand, deadline, Meanwhile::Nothing);
+        inTime = WaitForCounterUntil(scheduler, &byHand, deadline, Meanwhile::Nothing);
         Check(inTime || Now() >= deadline, "a wait gave up before its deadline");
         Check(!inTime || wasLowered, "a wait ended without a reason");
         if (!lowersSoon) lowering.Start();
@@ -94,10 +86,9 @@ void NothingUntil() {
 void NothingAttached() {
     Counters counters;
     uint32_t done = 0;
-    TaskScheduler scheduler(Options(1 + Random(2), 7));
-    Check(scheduler.Start() == Status::Ok, "Start failed");
+    StartedScheduler scheduler(Options(1 + Random(2), 7));
     auto leaf = [&](TaskScheduler *) { ++done; };
-    HostThread attached([&] {
+    RunningThread attached([&] {
         Check(scheduler.AttachThread() == Status::Ok, "AttachThread failed");
         const uint32_t own = scheduler.CurrentWorker();
         uint32_t onOwn = 0;
@@ -106,112 +97,78 @@ void NothingAttached() {
             ++done;
         };
         Counter *counter = counters.New();
-        const Task tasks[] = {MakeTask(look), MakeTask(look), MakeTask(look)};
-        scheduler.AddTasks(3, tasks, counter);
+        AddBatch(&scheduler, 3, look, counter);
         scheduler.WaitForCounter(counter, Meanwhile::Nothing);
         Counters::Kill(counter);
         Check(onOwn == 0, "a task ran on a thread that blocks");
         scheduler.AddTask(MakeTask(leaf));
         scheduler.DetachThread();
     });
-    attached.Start();
     if (Random(2) != 0) scheduler.WaitIdle();
     attached.Join();
     scheduler.Stop();
     Check(done == 4, "a task was lost");
 }
 
-// Each of two tasks blocks its worker until the other one has lowered its counter. Both must
-// resume, although their workers do not look for work.
-void NothingMeets() {
+// Each of two tasks waits in its way until the other one has lowered its counter. Both must resume,
+// although their workers run only some other tasks, or none.
+void WaitersMeet(Meanwhile first, Meanwhile second, uint32_t fibers, uint32_t others) {
     Counters counters;
     Counter *const lowered[2] = {counters.New(1), counters.New(1)};
     uint32_t done = 0;
-    struct Side {
-        Counter *own, *other;
-    };
-    Side sides[2] = {{lowered[0], lowered[1]}, {lowered[1], lowered[0]}};
-    auto first = [&](TaskScheduler *scheduler) {
-        scheduler->DecrementCounter(sides[0].other);
-        scheduler->WaitForCounter(sides[0].own, Meanwhile::Nothing);
+    IndexedTasks waiters(2, [&](TaskScheduler *scheduler, uint32_t index) {
+        scheduler->DecrementCounter(lowered[1 - index]);
+        scheduler->WaitForCounter(lowered[index], index == 0 ? first : second);
         ++done;
-    };
-    auto second = [&](TaskScheduler *scheduler) {
-        scheduler->DecrementCounter(sides[1].other);
-        scheduler->WaitForCounter(sides[1].own, Meanwhile::Nothing);
-        ++done;
-    };
-    RunMain(Options(3, 7), [&](TaskScheduler *scheduler) {
-        Counter *counter = counters.New();
-        scheduler->AddTask(MakeTask(first), counter);
-        scheduler->AddTask(MakeTask(second), counter);
-        scheduler->WaitForCounter(counter);
-        Counters::Kill(counter);
     });
-    Check(done == 2, "a task was lost");
+    auto leaf = [&](TaskScheduler *) { ++done; };
+    RunCounted(Options(3, fibers), [&](TaskScheduler *scheduler, Counter *counter) {
+        for (uint32_t i = 0; i < 2; ++i) scheduler->AddTask(waiters[i], counter);
+        for (uint32_t i = 0; i < others; ++i)
+            scheduler->AddTask(MakeTask(leaf), counter, Of(AnyPriority()));
+    });
+    Check(done == 2 + others, "a task was lost");
 }
-
-// Checks what a restricted worker begins. Tasks of the awaited counter count with the waiter's
-// priority, which is Normal.
-struct Restriction {
-    uint32_t worker = kNowhere;
-    Priority lowest = Priority::Low;
-    uint32_t done = 0;
-    void Begin(TaskScheduler *scheduler, Priority priority) const {
-        Check(scheduler->CurrentWorker() != worker || priority <= lowest,
-              "a restricted worker begins a lower task");
-    }
-};
-
-struct Other {
-    Restriction *restriction;
-    Priority priority;
-    bool forks;
-
-    static void Run(TaskScheduler *scheduler, void *arg) {
-        const Other &self = *static_cast<Other *>(arg);
-        self.restriction->Begin(scheduler, self.priority);
-        ++self.restriction->done;
-        if (!self.forks) return;
-        Other child{self.restriction, Priority::High, false};
-        const Task task{Run, &child};
-        Counter counter;
-        scheduler->AddTask(task, &counter, Of(Priority::High));
-        scheduler->WaitForCounter(&counter);
-    }
-    static TaskOptions Of(Priority priority) { return {priority, kAnyWorker, nullptr}; }
-};
 
 // A wait with HighOnly or NormalOrHigher among tasks of all priorities. Its worker must not begin a
 // lower task, and the wait must end on this worker.
 void HigherOnly() {
     Counters counters;
-    Restriction restriction;
     const uint32_t workers = 2 + Random(2);
     const bool high = Random(2) != 0;
-    uint32_t expected = 0;
-    Other others[6];
+    const Priority lowest = high ? Priority::High : Priority::Normal;
+    uint32_t restricted = kNowhere, expected = 0, done = 0;
+    const auto begin = [&](TaskScheduler *scheduler, Priority priority) {
+        Check(scheduler->CurrentWorker() != restricted || priority <= lowest,
+              "a restricted worker begins a lower task");
+        ++done;
+    };
+    auto child = [&](TaskScheduler *scheduler) { begin(scheduler, Priority::High); };
+    Priority priorities[6] = {};
+    bool forks[6] = {};
+    IndexedTasks tasks(6, [&](TaskScheduler *scheduler, uint32_t index) {
+        begin(scheduler, priorities[index]);
+        if (forks[index]) RunTask(scheduler, child, Of(Priority::High));
+    });
     RunMain(Options(workers, 3 + Random(6)), [&](TaskScheduler *scheduler) {
         Counter *own = counters.New(), *rest = counters.New();
         for (uint32_t i = 0; i < 6; ++i) {
-            const Priority priority = static_cast<Priority>(Random(3));
+            const Priority priority = AnyPriority();
             const bool isOwn = i < 3;
-            others[i] = {&restriction, isOwn ? std::min(priority, Priority::Normal) : priority,
-                         Random(2) == 0};
-            expected += others[i].forks ? 2 : 1;
-            scheduler->AddTask({Other::Run, &others[i]}, isOwn ? own : rest, Other::Of(priority));
+            // Tasks of the awaited counter count with the waiter's priority, which is Normal.
+            priorities[i] = isOwn ? std::min(priority, Priority::Normal) : priority;
+            forks[i] = Random(2) == 0;
+            expected += forks[i] ? 2 : 1;
+            scheduler->AddTask(tasks[i], isOwn ? own : rest, Of(priority));
         }
-        const uint32_t worker = scheduler->CurrentWorker();
-        restriction.worker = worker;
-        restriction.lowest = high ? Priority::High : Priority::Normal;
+        const uint32_t worker = restricted = scheduler->CurrentWorker();
         scheduler->WaitForCounter(own, high ? Meanwhile::HighOnly : Meanwhile::NormalOrHigher);
-        restriction.worker = kNowhere;
+        restricted = kNowhere;
         Check(scheduler->CurrentWorker() == worker, "a restricted wait ended on another worker");
         Counters::Kill(own);
-        scheduler->WaitForCounter(rest);
-        Counters::Kill(rest);
+        WaitAndKill(scheduler, rest);
     });
-    Check(restriction.done == expected, "a task was lost");
+    Check(done == expected, "a task was lost");
 }
 
 // All other workers are blocked until a High task has run. The restricted worker must be woken for
@@ -220,14 +177,13 @@ void HigherWakes() {
     Counters counters;
     Counter *const event = counters.New(1), *const go = counters.New(1);
     Cell hasRun;
-    TaskScheduler *running = nullptr;
     auto high = [&](TaskScheduler *scheduler) {
         scheduler->WaitForCounter(go);
         hasRun.Set(1);
         scheduler->DecrementCounter(event);
     };
     auto submit = [&](TaskScheduler *scheduler) {
-        scheduler->AddTask(MakeTask(high), nullptr, Other::Of(Priority::High));
+        scheduler->AddTask(MakeTask(high), nullptr, Of(Priority::High));
         scheduler->DecrementCounter(go);
     };
     const bool fromOutside = Random(2) != 0;
@@ -235,16 +191,15 @@ void HigherWakes() {
         if (!fromOutside) submit(scheduler);
         while (hasRun.Get() == 0) weft::env::Pause();
     };
-    HostThread outside([&] { submit(running); });
-    RunMain(Options(2, 7), [&](TaskScheduler *scheduler) {
-        running = scheduler;
+    TaskScheduler scheduler(Options(2, 7));
+    HostThread outside([&] { submit(&scheduler); });
+    RunMain(scheduler, [&](TaskScheduler *running) {
         Counter *counter = counters.New();
-        scheduler->AddTask(MakeTask(hold), counter);
+        running->AddTask(MakeTask(hold), counter);
         if (fromOutside) outside.Start();
-        scheduler->WaitForCounter(event, Meanwhile::HighOnly);
+        running->WaitForCounter(event, Meanwhile::HighOnly);
         if (fromOutside) outside.Join();
-        scheduler->WaitForCounter(counter);
-        Counters::Kill(counter);
+        WaitAndKill(running, counter);
     });
 }
 
@@ -263,16 +218,13 @@ void HigherGetsStack() {
         while (hasRun.Get() == 0) weft::env::Pause();
     };
     auto submit = [&](TaskScheduler *scheduler) {
-        scheduler->AddTask(MakeTask(high), nullptr, Other::Of(Priority::High));
+        scheduler->AddTask(MakeTask(high), nullptr, Of(Priority::High));
         scheduler->DecrementCounter(go);
     };
-    RunMain(Options(2, 3), [&](TaskScheduler *scheduler) {
-        Counter *counter = counters.New();
+    RunCounted(Options(2, 3), [&](TaskScheduler *scheduler, Counter *counter) {
         scheduler->AddTask(MakeTask(submit), counter);
-        scheduler->AddTask(MakeTask(hold), counter, Other::Of(Priority::High));
+        scheduler->AddTask(MakeTask(hold), counter, Of(Priority::High));
         scheduler->WaitForCounter(event, Meanwhile::HighOnly);
-        scheduler->WaitForCounter(counter);
-        Counters::Kill(counter);
     });
 }
 
@@ -286,7 +238,6 @@ void HigherHandsNothing() {
         Check(scheduler->CurrentWorker() != restricted,
               "a wait with HighOnly ran a task of normal priority");
     };
-    auto leaf = [&](TaskScheduler *scheduler) { check(scheduler); };
     auto waiter = [&](TaskScheduler *scheduler) {
         scheduler->DecrementCounter(&waits);
         scheduler->WaitForCounter(&comes);
@@ -295,9 +246,9 @@ void HigherHandsNothing() {
     };
     auto submits = [&](TaskScheduler *scheduler) {
         while (restricted == kNowhere) weft::env::Pause();
-        scheduler->AddTask(MakeTask(leaf), &comes);
+        scheduler->AddTask(MakeTask(check), &comes);
         scheduler->DecrementCounter(&comes);
-        for (uint32_t i = Random(300); i != 0; --i) weft::env::Pause();
+        Dawdle(300);
     };
     RunMain(Options(2, 3), [&](TaskScheduler *scheduler) {
         scheduler->AddTask(MakeTask(waiter));
@@ -332,39 +283,8 @@ void HigherRescueHolds() {
         scheduler->AddTask(MakeTask(submits), others);
         while (!hasBegun) weft::env::Pause();
         scheduler->WaitForCounter(event, Meanwhile::HighOnly);
-        scheduler->WaitForCounter(others);
-        Counters::Kill(others);
+        WaitAndKill(scheduler, others);
     });
-}
-
-// Two tasks restrict their workers. Each must resume when the other one has lowered its counter.
-void HigherMeets() {
-    Counters counters;
-    Counter *const lowered[2] = {counters.New(1), counters.New(1)};
-    uint32_t done = 0;
-    auto first = [&](TaskScheduler *scheduler) {
-        scheduler->DecrementCounter(lowered[1]);
-        scheduler->WaitForCounter(lowered[0], Meanwhile::HighOnly);
-        ++done;
-    };
-    auto second = [&](TaskScheduler *scheduler) {
-        scheduler->DecrementCounter(lowered[0]);
-        scheduler->WaitForCounter(lowered[1], Meanwhile::NormalOrHigher);
-        ++done;
-    };
-    auto leaf = [&](TaskScheduler *) { ++done; };
-    RunMain(Options(3, 5 + Random(4)), [&](TaskScheduler *scheduler) {
-        Counter *counter = counters.New();
-        scheduler->AddTask(MakeTask(first), counter);
-        scheduler->AddTask(MakeTask(second), counter);
-        for (int i = 0; i < 2; ++i) {
-            const TaskOptions options = Other::Of(static_cast<Priority>(Random(3)));
-            scheduler->AddTask(MakeTask(leaf), counter, options);
-        }
-        scheduler->WaitForCounter(counter);
-        Counters::Kill(counter);
-    });
-    Check(done == 4, "a task was lost");
 }
 
 // Three workers wait with a restriction, and one free fiber is left for them. Until a deadline
@@ -375,8 +295,6 @@ void RestrictedRest() {
     Counter *const event = counters.New(1), *const go = counters.New();
     const Meanwhile meanwhile = Random(2) != 0 ? Meanwhile::HighOnly : Meanwhile::OwnTasks;
     uint32_t done = 0, parks = 0;
-    static uint32_t *s_parks;
-    s_parks = &parks;
     auto waits = [&](TaskScheduler *scheduler) {
         scheduler->WaitForCounter(event, meanwhile);
         ++done;
@@ -385,18 +303,17 @@ void RestrictedRest() {
     SchedulerOptions options = Options(3, 4);
     options.idle = IdlePolicy::Sleep;
     options.trace.kinds = TraceHooks::Bit(TraceKind::Park);
-    options.trace.event = [](const TraceEvent &, void *) { ++*s_parks; };
+    options.trace.user = &parks;
+    options.trace.event = [](const TraceEvent &, void *user) { ++*static_cast<uint32_t *>(user); };
     RunMain(options, [&](TaskScheduler *scheduler) {
-        scheduler->AddTask(MakeTask(waits), go);
-        scheduler->AddTask(MakeTask(waits), go);
+        AddEach(scheduler, go, waits, waits);
         Compute(1000);  // by now both tasks wait
         parks = 0;
         Check(!WaitForCounterFor(*scheduler, event, std::chrono::milliseconds(50), meanwhile),
               "a wait ended although its counter was not lowered");
         Check(parks < 400, "workers wake each other in vain");
         scheduler->DecrementCounter(event);
-        scheduler->WaitForCounter(go);
-        Counters::Kill(go);
+        WaitAndKill(scheduler, go);
     });
     Check(done == 2, "a task was lost");
 }
@@ -407,47 +324,32 @@ void ChildTree() {
     Counters counters;
     const uint32_t depth = 2 + Random(2);
     uint32_t visits = 0;
-    struct Node {
-        uint32_t depth;
-        uint32_t *visits;
-        Counters *counters;
-
-        static void Visit(TaskScheduler *scheduler, void *arg) {
-            const Node self = *static_cast<Node *>(arg);
-            auto leaf = [](TaskScheduler *) {};
-            if (Random(3) == 0) {
-                Counter *own = self.counters->New();
-                scheduler->AddTask(MakeTask(leaf), own);
-                scheduler->WaitForCounter(own);
-                Counters::Kill(own);
-            } else if (Random(4) == 0) {
-                scheduler->Yield();
-            }
-            if (self.depth != 0) {
-                Node *const next =
-                    static_cast<Node *>(arg) + 1;  // shared by all nodes of one depth
-                const Task children[] = {{Visit, next}, {Visit, next}};
-                TaskOptions options;
-                options.priority = static_cast<Priority>(Random(3));
-                scheduler->AddChildTasks(2, children, options);
-            }
-            ++*self.visits;
+    auto leaf = [](TaskScheduler *) {};
+    const Task *ofHeight = nullptr;  // shared by all nodes of one height
+    IndexedTasks tree(depth + 1, [&](TaskScheduler *scheduler, uint32_t height) {
+        if (Random(3) == 0) {
+            Counter *own = counters.New();
+            scheduler->AddTask(MakeTask(leaf), own);
+            WaitAndKill(scheduler, own);
+        } else if (Random(4) == 0) {
+            scheduler->Yield();
         }
-    };
-    std::vector<Node> nodes;
-    for (uint32_t i = 0; i <= depth; ++i) nodes.push_back({depth - i, &visits, &counters});
-    const Task root{Node::Visit, nodes.data()};
+        if (height != 0) {
+            const Task children[] = {ofHeight[height - 1], ofHeight[height - 1]};
+            scheduler->AddChildTasks(2, children, Of(AnyPriority()));
+        }
+        ++visits;
+    });
+    ofHeight = tree.data();
     const bool isFused = Random(2) != 0, hasOther = Random(2) != 0;
     RunMain(Options(1 + Random(3), 21), [&](TaskScheduler *scheduler) {
-        auto leaf = [](TaskScheduler *) {};
-        const Task tasks[] = {root, MakeTask(leaf)};
+        const Task tasks[] = {tree[depth], MakeTask(leaf)};
         if (isFused) {
             scheduler->AddTasksAndWait(hasOther ? 2 : 1, tasks);
         } else {
             Counter *counter = counters.New();
             scheduler->AddTasks(hasOther ? 2 : 1, tasks, counter);
-            scheduler->WaitForCounter(counter);
-            Counters::Kill(counter);
+            WaitAndKill(scheduler, counter);
         }
         Check(visits == (2u << depth) - 1,
               "a wait ended before the children of its tasks had finished");
@@ -465,25 +367,20 @@ void Migrate() {
         const uint32_t before = scheduler->CurrentWorker();
         const uint64_t begin = weft::env::Now();
         const uint32_t kind = Random(3);
-        const Task task = MakeTask(leaf);
-        Counter counter;
         if (kind == 0) {
-            scheduler->AddTasksAndWait(1, &task);
+            AddAndWait(scheduler, leaf);
         } else if (kind == 1) {
-            scheduler->AddTask(task, &counter);
-            scheduler->WaitForCounter(&counter);
+            RunTask(scheduler, leaf);
         } else {
-            scheduler->AddTask(task, &counter);
+            Counter counter;
+            scheduler->AddTask(MakeTask(leaf), &counter);
             WaitForCounterFor(*scheduler, &counter, std::chrono::seconds(1));
         }
         Check(scheduler->CurrentWorker() != before || weft::env::Now() >= begin + 10'000'000,
               "a task stayed on its worker after a wait");
         ++done;
     };
-    RunMain(options, [&](TaskScheduler *scheduler) {
-        const Task tasks[3] = {MakeTask(waits), MakeTask(waits), MakeTask(waits)};
-        scheduler->AddTasksAndWait(3, tasks);
-    });
+    RunMain(options, [&](TaskScheduler *scheduler) { AddAndWait(scheduler, waits, waits, waits); });
     Check(done == 3, "a task was lost");
 }
 
@@ -500,9 +397,8 @@ uint64_t CostOfValues(uint32_t waiters) {
         ++done;
     };
     RunMain(Options(1, waiters + 2), [&](TaskScheduler *scheduler) {
-        const std::vector<Task> tasks(waiters, MakeTask(waits));
         Counter all;
-        scheduler->AddTasks(waiters, tasks.data(), &all);
+        AddBatch(scheduler, waiters, waits, &all);
         while (waiting < waiters) scheduler->Yield();
         const uint64_t before = OwnSteps() + weft::env::g_plainUses;
         for (uint32_t i = 0; i < waiters; ++i) scheduler->DecrementCounter(&counter);
@@ -535,7 +431,7 @@ std::vector<Model> WaitModels() {
          "a restricted worker without a fiber holds a task while another one goes to sleep",
          HigherRescueHolds},
         {"restrict_meets", "two tasks wait with a restriction until the other one has begun",
-         HigherMeets},
+         [] { WaitersMeet(Meanwhile::HighOnly, Meanwhile::NormalOrHigher, 5 + Random(4), 2); }},
         {"restrict_rests", "three restricted waits and one free fiber: the workers sleep",
          RestrictedRest},
         {"block_runs_nothing",
@@ -544,7 +440,7 @@ std::vector<Model> WaitModels() {
         {"block_until", "the same with a deadline, and a thread that may come first", NothingUntil},
         {"block_attached", "the same by an attached thread, which detaches", NothingAttached},
         {"block_meets", "two tasks block their workers until the other one has begun",
-         NothingMeets},
+         [] { WaitersMeet(Meanwhile::Nothing, Meanwhile::Nothing, 7, 0); }},
         {"migrate", "waits with migrateAfterWait", Migrate},
         {"wait_values", "a counter falls, and a task waits for each of its values",
          ValuesCostTheSame, 200},
