@@ -2,10 +2,10 @@
 
 #include "platform/sanitizers.h"
 #include "platform/thread.h"
-#include "scheduler/silent_runs.h"
 #include "support/child_process.h"
 #include "support/failing_allocation.h"
 #include "support/pages.h"
+#include "support/quiet_run.h"
 #include "support/threads.h"
 #include "support/variable.h"
 
@@ -133,7 +133,7 @@ TEST_CASE("the smallest values of all options work", "[lifecycle]") {
     options.stackBytes = 16 << 10;
 #endif
     test::Marks marks(100);
-    test::RunSilently(
+    test::RunQuietly(
         options, [&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(100, marks.Tasks()); });
     CHECK(marks.Wrong() == 0);
 }
@@ -233,6 +233,6 @@ TEST_CASE("report BadOption: WEFT_WORKERS is ignored if it is no number of worke
         CHECK(runner.log.CountOf(ReportCode::BadOption) == 1);
         CHECK(test::Names(runner.log.First(ReportCode::BadOption).what, "WEFT_WORKERS"));
         // This one does not ask for the default.
-        test::RunSilently(test::Options(2), [](TaskScheduler &) {});
+        test::RunQuietly(test::Options(2), [](TaskScheduler &) {});
     }
 }

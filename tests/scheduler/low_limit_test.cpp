@@ -1,7 +1,7 @@
 #include "weft/task_scheduler.h"
 
-#include "scheduler/silent_runs.h"
 #include "support/low_groups.h"
+#include "support/quiet_run.h"
 #include "support/spin.h"
 
 #include <atomic>
@@ -44,7 +44,7 @@ TEST_CASE("runsLow: the limit of Low tasks holds, and all of them run", "[low_li
         test::Batch normal(18, [&](TaskScheduler &, uint32_t) { normalRan.fetch_add(1); });
         SchedulerOptions options = test::Options(point);
         test::LimitLow(options, most);
-        test::RunSilently(options, [&](TaskScheduler &scheduler) {
+        test::RunQuietly(options, [&](TaskScheduler &scheduler) {
             Counter counter;
             scheduler.AddTasks(18, low.Tasks(), &counter, test::kLow);
             for (uint32_t i = 0; i < 18; ++i) scheduler.AddTask(normal[i], &counter);
@@ -84,7 +84,7 @@ TEST_CASE("runsLow: one fiber is enough for Low tasks that wait for higher ones"
                     beyond += scheduler.CurrentWorker() != 0;
                     scheduler.DecrementCounter(&over);
                 });
-                test::RunSilently(options, [&](TaskScheduler &scheduler) {
+                test::RunQuietly(options, [&](TaskScheduler &scheduler) {
                     for (uint32_t round = 0; round < 20; ++round) {
                         if (round != 0) scheduler.IncrementCounter(&over, 1);
                         scheduler.AddTask(low[0], nullptr, test::kLow);

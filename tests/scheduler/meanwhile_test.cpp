@@ -1,6 +1,6 @@
 // What a thread does while it waits.
 #include "platform/compiler.h"
-#include "scheduler/silent_runs.h"
+#include "support/quiet_run.h"
 #include "support/threads.h"
 #include "weft/deferred.h"
 #include "weft/time.h"
@@ -104,7 +104,7 @@ TEST_CASE("Meanwhile: waits of attached and external threads", "[meanwhile][atta
         });
         host.join();
     }
-    runner.StopSilently();
+    runner.StopQuietly();
 }
 
 TEST_CASE("Meanwhile: the only worker begins no task of lower priority", "[meanwhile]") {
@@ -114,7 +114,7 @@ TEST_CASE("Meanwhile: the only worker begins no task of lower priority", "[meanw
             SchedulerOptions options = test::Options(1);
             // The external thread may be delayed between its submissions.
             options.stallMilliseconds = 60'000;
-            test::RunSilently(options, [&](TaskScheduler &scheduler) {
+            test::RunQuietly(options, [&](TaskScheduler &scheduler) {
                 std::atomic<uint32_t> ran[3] = {};
                 Counter event(1), rest;
                 const auto note = [&](Priority priority) {
@@ -158,7 +158,7 @@ TEST_CASE("Meanwhile: the only worker begins no task of lower priority", "[meanw
 TEST_CASE("Meanwhile: the waiter lends its priority to the tasks that it waits for",
           "[meanwhile]") {
     uint32_t ran = 0, ranBefore = 0;  // `ranBefore`: when the wait ended
-    test::RunSilently(test::Options(1), [&](TaskScheduler &scheduler) {
+    test::RunQuietly(test::Options(1), [&](TaskScheduler &scheduler) {
         test::Batch batch(10, [&](TaskScheduler &, uint32_t) { ++ran; });
         auto waiter = [&](TaskScheduler *running) {
             Counter counter;

@@ -1,6 +1,6 @@
 #include "weft/no_suspend.h"
 
-#include "scheduler/silent_runs.h"
+#include "support/quiet_run.h"
 #include "weft/algorithms/parallel_invoke.h"
 #include "weft/algorithms/parallel_reduce.h"
 #include "weft/algorithms/parallel_sort.h"
@@ -257,7 +257,7 @@ TEST_CASE("migrateAfterWait: all work is done, and what is bound to a worker sta
         options.migrateAfterWait = true;
         Stays bound, pinned;
         std::atomic<uint32_t> sum{0};
-        test::RunSilently(options, [&](TaskScheduler &scheduler) {
+        test::RunQuietly(options, [&](TaskScheduler &scheduler) {
             Mutex mutex(scheduler);
             test::Batch leaf(2, [&](TaskScheduler &, uint32_t) { sum.fetch_add(1); });
             test::Batch free(20, [&](TaskScheduler &running, uint32_t) {

@@ -1,5 +1,5 @@
 // Tasks that wait for counters of another scheduler.
-#include "scheduler/silent_runs.h"
+#include "support/quiet_run.h"
 
 #include <atomic>
 
@@ -18,7 +18,7 @@ TEST_CASE("other scheduler: two schedulers wait for each other in a circle", "[o
             8, [&](TaskScheduler &, uint32_t) { two.scheduler.AddTasksAndWait(8, inTwo.Tasks()); });
         one.scheduler.AddTasksAndWait(8, inOne.Tasks());
         CHECK(ran.load() == 8 * 8 * 4);
-        one.StopSilently();
-        two.StopSilently();
+        one.StopQuietly();
+        two.StopQuietly();
     }
 }

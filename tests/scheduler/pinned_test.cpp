@@ -1,6 +1,6 @@
 #include "weft/task_scheduler.h"
 
-#include "scheduler/silent_runs.h"
+#include "support/quiet_run.h"
 #include "support/spin.h"
 #include "support/threads.h"
 
@@ -81,7 +81,7 @@ TEST_CASE("pinned: submitted by tasks, in batches of any size", "[pinned][grid]"
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         std::atomic<uint32_t> wrong{0};
-        test::RunSilently(point, [&](TaskScheduler &scheduler) {
+        test::RunQuietly(point, [&](TaskScheduler &scheduler) {
             for (uint32_t worker = 0; worker < point.workers; ++worker) {
                 for (uint32_t size : {1u, 29u, 30u, 31u, 100u}) {
                     uint32_t ran = 0;  // plain: only that worker writes it
@@ -115,7 +115,7 @@ TEST_CASE("pinned: each worker is woken for its task, after short and long sleep
                 if (i % 4 != 0 && idle != IdlePolicy::Spin) test::Linger(i * 3);
                 runner.scheduler.AddTasksAndWait(1, batch.Tasks(), PinnedTo(i % workers));
             }
-            runner.StopSilently();
+            runner.StopQuietly();
             CHECK(ran.load() == 64);
             CHECK(wrong.load() == 0);
         }
@@ -211,7 +211,7 @@ TEST_CASE("RunPinnedTasks: counts what it runs and respects its maximum", "[pinn
         if (attached) {
             test::Attached runner(test::Options(1));
             pump(runner.scheduler);
-            runner.StopSilently();
+            runner.StopQuietly();
         } else {
             test::Runner runner(test::Options(1));
             RunPinnedMain(runner, pump);

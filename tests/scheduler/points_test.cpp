@@ -1,5 +1,5 @@
 // Scheduling points of tasks that poll, while something restricts what their worker may run.
-#include "scheduler/silent_runs.h"
+#include "support/quiet_run.h"
 
 #include <catch2/catch.hpp>
 
@@ -20,7 +20,7 @@ bool PollUntilZero(TaskScheduler &scheduler, Counter &counter) {
 TEST_CASE("points: in a wait with OwnTasks, a task that polls lets the other tasks run",
           "[points][own_tasks]") {
     bool isZero = false;
-    test::RunSilently(test::Options(1), [&](TaskScheduler &scheduler) {
+    test::RunQuietly(test::Options(1), [&](TaskScheduler &scheduler) {
         Counter gate(1), counter;
         test::Batch tasks(2, [&](TaskScheduler &running, uint32_t i) {
             if (i == 0)
@@ -37,7 +37,7 @@ TEST_CASE("points: in a wait with OwnTasks, a task that polls lets the other tas
 TEST_CASE("points: a pinned task that polls lets the caller of RunPinnedTasks go on",
           "[points][pump]") {
     bool isZero = false;
-    test::RunSilently(test::Options(1), [&](TaskScheduler &scheduler) {
+    test::RunQuietly(test::Options(1), [&](TaskScheduler &scheduler) {
         Counter gate(1), counter;
         test::Batch polls(
             1, [&](TaskScheduler &running, uint32_t) { isZero = PollUntilZero(running, gate); });

@@ -1,6 +1,6 @@
 #include "weft/poll.h"
 
-#include "scheduler/silent_runs.h"
+#include "support/quiet_run.h"
 #include "support/threads.h"
 #include "weft/testing/explore_orders.h"
 
@@ -22,7 +22,7 @@ TEST_CASE("PollUntil: the only worker runs the task that makes the condition tru
         bool isSet = false;
         std::atomic<bool> set{false};
         uint32_t offTask = 0;
-        test::RunSilently(point, [&](TaskScheduler &scheduler) {
+        test::RunQuietly(point, [&](TaskScheduler &scheduler) {
             test::Batch setter(1, [&](TaskScheduler &, uint32_t) { set.store(true); });
             scheduler.AddTask(setter[0]);
             isSet = PollUntil(
@@ -141,7 +141,7 @@ TEST_CASE("PollUntil: an attached thread runs tasks between two asks", "[poll]")
     CHECK(PollUntil(
         runner.scheduler, [&] { return counter.IsZero(); }, microseconds(100)));
     CHECK(marks.Wrong() == 0);
-    runner.StopSilently();
+    runner.StopQuietly();
 }
 
 TEST_CASE("report InHook: PollUntil in a hook asks nothing", "[poll][report]") {

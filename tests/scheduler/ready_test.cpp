@@ -1,6 +1,6 @@
 #include "weft/task_scheduler.h"
 
-#include "scheduler/silent_runs.h"
+#include "support/quiet_run.h"
 #include "support/spin.h"
 
 #include <atomic>
@@ -25,7 +25,7 @@ TEST_CASE("fault: lost wake-up in sleep. Work submitted to sleeping workers is f
         if (point.workers == 1) continue;
         INFO(test::Describe(point));
         uint32_t found = 0;
-        test::RunSilently(point, [&](TaskScheduler &scheduler) {
+        test::RunQuietly(point, [&](TaskScheduler &scheduler) {
             for (uint32_t round = 0; round < Rounds(point); ++round) {
                 std::atomic<bool> ran{false};
                 test::Batch batch(1, [&](TaskScheduler &, uint32_t) { ran.store(true); });
@@ -48,7 +48,7 @@ TEST_CASE("ready: a fiber made ready by a running task is resumed by another wor
         if (point.workers == 1) continue;
         INFO(test::Describe(point));
         uint32_t rounds = 0;
-        test::RunSilently(point, [&](TaskScheduler &scheduler) {
+        test::RunQuietly(point, [&](TaskScheduler &scheduler) {
             for (; rounds < Rounds(point); ++rounds) {
                 Counter gate(1), all;
                 std::atomic<int> step{0};

@@ -1,8 +1,8 @@
 // Start without workers: the attached thread runs all tasks.
 #include "weft/task_scheduler.h"
 
-#include "scheduler/silent_runs.h"
 #include "support/failing_allocation.h"
+#include "support/quiet_run.h"
 #include "support/spin.h"
 #include "support/threads.h"
 
@@ -42,7 +42,7 @@ TEST_CASE("no workers: everything runs on the attached thread", "[attach][single
             scheduler.AddTasks(50, batch.Tasks(), nullptr, {Priority::Low, 0, "pinned"});
             scheduler.DetachThread();
             CHECK(ran.load() == 600);
-            runner.StopSilently();
+            runner.StopQuietly();
             CHECK(wrong.load() == 0);
         }
     }
@@ -88,7 +88,7 @@ TEST_CASE("no workers: the order is the same in every run", "[attach][single][on
             runner.scheduler.AddTasks(40, batch.Tasks(), &all);
             runner.scheduler.Yield();
             runner.scheduler.WaitForCounter(&all);
-            runner.StopSilently();
+            runner.StopQuietly();
             orders.push_back(order);
         }
         CHECK(orders[0].size() > 80);
@@ -118,7 +118,7 @@ TEST_CASE("no workers: external threads wait while an attached one pumps", "[att
         });
         CHECK(test::YieldUntil(scheduler, [&] { return ended.load() == 3; }));
         threads.Join();
-        runner.StopSilently();
+        runner.StopQuietly();
         CHECK(wrong.load() == 0);
     }
 }
@@ -158,7 +158,7 @@ TEST_CASE("no workers: WaitIdle of an external thread returns when nothing is pe
         // Meanwhile the attached thread is outside of weft.
         std::thread([&] { scheduler.WaitIdle(); }).join();
         if (attached) scheduler.DetachThread();
-        runner.StopSilently();
+        runner.StopQuietly();
     }
 }
 

@@ -1,6 +1,6 @@
 // Tests reports of stalls: beside deadlines, without a wake-up, and those of a pool without free
 // fibers.
-#include "scheduler/silent_runs.h"
+#include "support/quiet_run.h"
 #include "support/spin.h"
 #include "support/threads.h"
 #include "weft/deferred.h"
@@ -54,7 +54,7 @@ TEST_CASE("report Stalled: a deadlock beside a task that is due in an hour", "[s
 TEST_CASE("report Stalled: not while a task sleeps that may end the wait", "[stall]") {
     SchedulerOptions options = test::Options(1);
     options.stallMilliseconds = 1;
-    test::RunSilently(options, [](TaskScheduler &scheduler) {
+    test::RunQuietly(options, [](TaskScheduler &scheduler) {
         Counter event(1), all;
         test::Batch sets(1, [&](TaskScheduler &running, uint32_t) {
             SleepFor(running, 20ms);

@@ -1,7 +1,7 @@
 #include "weft/task_scheduler.h"
 
-#include "scheduler/silent_runs.h"
 #include "support/failing_allocation.h"
+#include "support/quiet_run.h"
 #include "support/spin.h"
 #include "support/threads.h"
 #include "weft/inspect.h"
@@ -62,7 +62,7 @@ TEST_CASE("Start: no task runs on the thread that called it", "[start]") {
         });
         runner.scheduler.AddTasksAndWait(500, batch.Tasks());
         runner.scheduler.AddTasks(500, batch.Tasks());
-        runner.StopSilently();
+        runner.StopQuietly();
         CHECK(wrong.load() == 0);
     }
 }
@@ -204,7 +204,7 @@ TEST_CASE("Stop drains pending tasks, waiting tasks, and the tasks that they sub
         runner.scheduler.AddTask(waiter[0], nullptr, test::kHigh);
         runner.scheduler.AddTasks(4, middle.Tasks());
         runner.scheduler.AddTask(opener[0], nullptr, test::kLow);
-        runner.StopSilently();
+        runner.StopQuietly();
         CHECK(leaves.Wrong() == 0);
         CHECK(late.Wrong() == 0);
     }
@@ -291,10 +291,10 @@ TEST_CASE("two started schedulers are independent", "[start]") {
         }
     });
     threads.Join();
-    first.StopSilently();
+    first.StopQuietly();
     test::Marks marks(10);
     second.scheduler.AddTasksAndWait(10, marks.Tasks());  // runs after the other one has stopped
-    second.StopSilently();
+    second.StopQuietly();
     CHECK(marks.Wrong() == 0);
     CHECK(wrong.load() == 0);
 }

@@ -1,6 +1,6 @@
 #include "weft/task_scheduler.h"
 
-#include "scheduler/silent_runs.h"
+#include "support/quiet_run.h"
 
 #include <atomic>
 #include <vector>
@@ -30,7 +30,7 @@ TEST_CASE("invariant 1: each submitted task runs exactly once", "[submit][grid]"
             Flags runs(count);
             test::Batch batch(count, [&](TaskScheduler &, uint32_t i) { runs[i].fetch_add(1); });
             bool waited = false;
-            test::RunSilently(point, [&](TaskScheduler &scheduler) {
+            test::RunQuietly(point, [&](TaskScheduler &scheduler) {
                 Counter counter;
                 scheduler.AddTasks(batch.Count(), batch.Tasks(), &counter);
                 scheduler.WaitForCounter(&counter);
@@ -52,8 +52,8 @@ TEST_CASE("tasks that submit tasks: all run, and Run drains them", "[submit][gri
             20, [&](TaskScheduler &scheduler, uint32_t) { scheduler.AddTasks(8, leaf.Tasks()); });
         test::Batch outer(
             20, [&](TaskScheduler &scheduler, uint32_t) { scheduler.AddTasks(20, inner.Tasks()); });
-        test::RunSilently(point,
-                          [&](TaskScheduler &scheduler) { scheduler.AddTasks(20, outer.Tasks()); });
+        test::RunQuietly(point,
+                         [&](TaskScheduler &scheduler) { scheduler.AddTasks(20, outer.Tasks()); });
         CHECK(leaves.load() == 20 * 20 * 8);
     }
 }
@@ -82,7 +82,7 @@ TEST_CASE("a submission copies the tasks", "[submit]") {
 TEST_CASE("a submission raises the counter at once, each finished task lowers it by one",
           "[submit]") {
     std::vector<uint32_t> values;
-    test::RunSilently(test::Options(1), [&](TaskScheduler &scheduler) {
+    test::RunQuietly(test::Options(1), [&](TaskScheduler &scheduler) {
         Counter counter(2);
         test::Batch batch(10, [](TaskScheduler &, uint32_t) {});
         scheduler.AddTasks(10, batch.Tasks(), &counter);
@@ -102,7 +102,7 @@ TEST_CASE("fault: queue full. Deques and slabs grow under 100,000 outstanding ta
         INFO(workers << " workers");
         Flags runs(50000);
         test::Batch batch(50000, [&](TaskScheduler &, uint32_t i) { runs[i].fetch_add(1); });
-        test::RunSilently(test::Options(workers, 10), [&](TaskScheduler &scheduler) {
+        test::RunQuietly(test::Options(workers, 10), [&](TaskScheduler &scheduler) {
             Counter counter;
             scheduler.AddTasks(batch.Count(), batch.Tasks(), &counter);
             for (uint32_t i = 0; i < batch.Count(); ++i) scheduler.AddTask(batch[i], &counter);

@@ -1,8 +1,8 @@
 #include "weft/time.h"
 
 #include "core/counter_word.h"
-#include "scheduler/silent_runs.h"
 #include "support/failing_allocation.h"
+#include "support/quiet_run.h"
 #include "support/spin.h"
 #include "support/threads.h"
 #include "weft/deferred.h"
@@ -38,7 +38,7 @@ TEST_CASE("SleepFor: never too short, and other tasks run meanwhile", "[time][gr
             slept.fetch_add(1);
         });
         test::Batch others(50, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
-        test::RunSilently(point, [&](TaskScheduler &scheduler) {
+        test::RunQuietly(point, [&](TaskScheduler &scheduler) {
             Counter counter;
             scheduler.AddTasks(6, sleepers.Tasks(), &counter);
             scheduler.AddTasks(50, others.Tasks(), &counter);
@@ -67,7 +67,7 @@ TEST_CASE("WaitForCounterFor: the deadline comes first", "[time][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         uint32_t wrong = 0;
-        test::RunSilently(point, [&](TaskScheduler &scheduler) {
+        test::RunQuietly(point, [&](TaskScheduler &scheduler) {
             Counter counter(2);
             for (int round = 0; round < 10; ++round) {
                 const Clock::time_point begin = Now();
@@ -88,7 +88,7 @@ TEST_CASE("WaitForCounterUntil: the counter comes first, and all counted writes 
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         uint32_t wrong = 0;
-        test::RunSilently(point, [&](TaskScheduler &scheduler) {
+        test::RunQuietly(point, [&](TaskScheduler &scheduler) {
             for (uint32_t round = 0; round < 30; ++round) {
                 Counter counter;
                 uint32_t sums[8] = {};
@@ -143,7 +143,7 @@ TEST_CASE("WaitForAnyUntil: the deadline comes first, or one of the counters", "
             failing.reset();
             for (Counter &counter : busy) scheduler.DecrementCounter(&counter);
         };
-        test::RunSilently(test::Options(2), [&](TaskScheduler &scheduler) {
+        test::RunQuietly(test::Options(2), [&](TaskScheduler &scheduler) {
             if (byTask) return wait(scheduler);
             const ExternalWork outside(scheduler);
             std::thread thread([&] { wait(scheduler); });
@@ -161,7 +161,7 @@ TEST_CASE("WaitForAnyUntil: the deadline comes first, or one of the counters", "
 
 TEST_CASE("WaitForCounterFor gives its records back", "[time]") {
     uint32_t wrong = 0;
-    test::RunSilently(test::Options(1), [&](TaskScheduler &scheduler) {
+    test::RunQuietly(test::Options(1), [&](TaskScheduler &scheduler) {
         Counter counter(1);
         const test::FailingAllocation failing(0);  // there are 64 wait records
         for (uint32_t round = 0; round < 500; ++round) {
@@ -174,7 +174,7 @@ TEST_CASE("WaitForCounterFor gives its records back", "[time]") {
 
 TEST_CASE("WaitForCounterUntil: with a deadline in the past it only polls", "[time]") {
     bool zero = false, one = true;
-    test::RunSilently(test::Options(1), [&](TaskScheduler &scheduler) {
+    test::RunQuietly(test::Options(1), [&](TaskScheduler &scheduler) {
         Counter counter(1);
         one = WaitForCounterUntil(scheduler, &counter, Clock::time_point::min());
         scheduler.DecrementCounter(&counter);
@@ -187,7 +187,7 @@ TEST_CASE("WaitForCounterUntil: with a deadline in the past it only polls", "[ti
 TEST_CASE("WaitForCounterUntil: with a deadline in the past it checks after urgent tasks have run",
           "[time][one_worker]") {
     bool reached = false;
-    test::RunSilently(test::Options(1), [&](TaskScheduler &scheduler) {
+    test::RunQuietly(test::Options(1), [&](TaskScheduler &scheduler) {
         Counter counter(1), done;
         test::Batch lower(
             1, [&](TaskScheduler &running, uint32_t) { running.DecrementCounter(&counter); });
@@ -203,7 +203,7 @@ TEST_CASE("WaitForCounterFor: deadlines and decrements at the same time", "[time
         INFO(workers << " workers");
         std::atomic<uint32_t> ended{0}, inTime{0};
         constexpr uint32_t kRounds = 300, kWaiters = 6;
-        test::RunSilently(test::Options(workers), [&](TaskScheduler &scheduler) {
+        test::RunQuietly(test::Options(workers), [&](TaskScheduler &scheduler) {
             for (uint32_t round = 0; round < kRounds; ++round) {
                 Counter counter(2), done;
                 test::Batch waiters(kWaiters, [&](TaskScheduler &running, uint32_t i) {
@@ -260,7 +260,7 @@ TEST_CASE("deadlines do not wait for a thread that stays inside a call", "[time]
     // Within this time the worker finds nothing and sleeps.
     AddTaskAt(runner.scheduler, Now() + milliseconds(20), due[0]);
     thread.Join();
-    runner.StopSilently();
+    runner.StopQuietly();
     CHECK(isInside);
     CHECK(stay.inTime.load());
     CHECK(ran.load() == rounds * 5000);
@@ -299,7 +299,7 @@ TEST_CASE("time: an external thread waits with a deadline", "[time]") {
     CHECK(ended.load() == 200);
     scheduler.DecrementCounter(&shared);
     scheduler.WaitForCounter(&shared);
-    runner.StopSilently();
+    runner.StopQuietly();
 }
 
 TEST_CASE("no workers: an attached thread handles deadlines", "[time][single][one_worker]") {
@@ -316,7 +316,7 @@ TEST_CASE("no workers: an attached thread handles deadlines", "[time][single][on
     scheduler.WaitForCounter(&counter);
     CHECK(order.size() == 3);
     SleepFor(scheduler, microseconds(100));
-    runner.StopSilently();
+    runner.StopQuietly();
 }
 
 TEST_CASE("time: wrong calls are reported", "[time]") {

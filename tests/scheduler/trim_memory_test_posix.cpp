@@ -1,8 +1,8 @@
 // TrimMemory gives back memory that a scheduler needed only for a while.
 #include "weft/hooks.h"
 
-#include "scheduler/silent_runs.h"
 #include "support/pages.h"
+#include "support/quiet_run.h"
 #include "support/spin.h"
 
 #include <atomic>
@@ -103,7 +103,7 @@ TEST_CASE("TrimMemory: the stacks of free fibers are given back", "[memory]") {
     runner.scheduler.AddTasks(kWaiters, waits.Tasks(), &counter);
     runner.scheduler.WaitForCounter(&counter);
     CHECK(waiting.load() == 2 * kWaiters);
-    runner.StopSilently();
+    runner.StopQuietly();
 }
 
 TEST_CASE("TrimMemory: queues that have grown are given back", "[memory]") {
@@ -133,5 +133,5 @@ TEST_CASE("TrimMemory: queues that have grown are given back", "[memory]") {
     runner.scheduler.AddTasks(kBurst, burst.Tasks(), &counter);
     runner.scheduler.WaitForCounter(&counter);
     CHECK(ran.load() == 2 * kBurst);
-    runner.StopSilently();
+    runner.StopQuietly();
 }

@@ -1,7 +1,7 @@
 #include "weft/task_scheduler.h"
 
-#include "scheduler/silent_runs.h"
 #include "support/failing_allocation.h"
+#include "support/quiet_run.h"
 #include "support/spin.h"
 
 #include <atomic>
@@ -17,7 +17,7 @@ TEST_CASE("WaitForAny returns the counter that is zero, and leaves no waiter on 
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         uint32_t wrong = 0;
-        test::RunSilently(point, [&](TaskScheduler &scheduler) {
+        test::RunQuietly(point, [&](TaskScheduler &scheduler) {
             Counter counters[5] = {Counter(1), Counter(2), Counter(1), Counter(3), Counter(1)};
             Counter *const all[5] = {&counters[0], &counters[1], &counters[2], &counters[3],
                                      &counters[4]};
@@ -49,7 +49,7 @@ TEST_CASE("WaitForAny returns the counter that is zero, and leaves no waiter on 
 
 TEST_CASE("WaitForAny gives its records back", "[wait_any]") {
     uint32_t wrong = 0;
-    test::RunSilently(test::Options(1), [&](TaskScheduler &scheduler) {
+    test::RunQuietly(test::Options(1), [&](TaskScheduler &scheduler) {
         Counter zero, busy[3] = {Counter(1), Counter(1), Counter(1)};
         Counter *const all[4] = {&busy[0], &busy[1], &busy[2], &zero};
         const test::FailingAllocation failing(0);  // there are 64 wait records

@@ -1,4 +1,4 @@
-#include "scheduler/silent_runs.h"
+#include "support/quiet_run.h"
 #include "support/threads.h"
 
 #include <atomic>
@@ -23,7 +23,7 @@ TEST_CASE("WaitIdle: several threads, each waits for its own uncounted tasks",
             }
         });
         threads.Join();
-        runner.StopSilently();
+        runner.StopQuietly();
         CHECK(wrong.load() == 0);
     }
 }

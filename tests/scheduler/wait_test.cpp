@@ -1,6 +1,6 @@
 #include "weft/task_scheduler.h"
 
-#include "scheduler/silent_runs.h"
+#include "support/quiet_run.h"
 #include "support/spin.h"
 
 #include <atomic>
@@ -68,7 +68,7 @@ TEST_CASE("wait: fork-join recursion", "[wait][grid]") {
         for (bool fused : {false, true}) {
             INFO(test::Describe(point) << (fused ? ", fused" : ""));
             Fib fib{10, fused};  // 88 tasks wait, fewer than there are fibers
-            test::RunSilently(point, [&](TaskScheduler &scheduler) { Fib::Run(&scheduler, &fib); });
+            test::RunQuietly(point, [&](TaskScheduler &scheduler) { Fib::Run(&scheduler, &fib); });
             CHECK(fib.result == 55);
         }
     }
@@ -83,8 +83,8 @@ TEST_CASE("wait: inline tasks nest while there is stack, deeper ones take anothe
             // With two workers each link may be stolen. Then each link takes a fiber.
             const uint32_t depth = workers == 1 ? 3000 : 100;
             Link first{depth, fused, &reached};
-            test::RunSilently(test::Options(workers),
-                              [&](TaskScheduler &scheduler) { Link::Run(&scheduler, &first); });
+            test::RunQuietly(test::Options(workers),
+                             [&](TaskScheduler &scheduler) { Link::Run(&scheduler, &first); });
             CHECK(reached.load() == depth + 1);
         }
     }
@@ -92,8 +92,8 @@ TEST_CASE("wait: inline tasks nest while there is stack, deeper ones take anothe
 
 TEST_CASE("wait: pending decrements do not pile up behind tasks of other counters", "[wait]") {
     Fib fib{18, false};
-    test::RunSilently(test::Options(1),
-                      [&](TaskScheduler &scheduler) { Fib::Run(&scheduler, &fib); });
+    test::RunQuietly(test::Options(1),
+                     [&](TaskScheduler &scheduler) { Fib::Run(&scheduler, &fib); });
     CHECK(fib.result == 2584);
 }
 
@@ -132,7 +132,7 @@ TEST_CASE("wait: nested waits work with two fibers", "[wait][grid]") {
             scheduler.WaitForCounter(&counter);
             parents.fetch_add(leaves.load() % 20 == 0 ? 1 : 0);
         });
-        test::RunSilently(point, [&](TaskScheduler &scheduler) {
+        test::RunQuietly(point, [&](TaskScheduler &scheduler) {
             for (int i = 0; i < 10; ++i) {
                 Counter counter;
                 scheduler.AddTask(parent[0], &counter);
@@ -253,7 +253,7 @@ TEST_CASE("wait: a hundred fibers wait for one counter", "[wait][grid]") {
             scheduler.WaitForCounter(&gate);
             resumed.fetch_add(1);
         });
-        test::RunSilently(point, [&](TaskScheduler &scheduler) {
+        test::RunQuietly(point, [&](TaskScheduler &scheduler) {
             Counter counter;
             scheduler.AddTasks(100, waiters.Tasks(), &counter);
             test::YieldUntil(scheduler, [&] { return started.load() == 100; });
@@ -281,7 +281,7 @@ TEST_CASE(
                 counter.reset();  // AddressSanitizer reports later accesses
             }
         });
-        test::RunSilently(point, [&](TaskScheduler &scheduler) {
+        test::RunQuietly(point, [&](TaskScheduler &scheduler) {
             scheduler.AddTasksAndWait(24, parents.Tasks());
         });
         CHECK(ran.load() == 24 * 20 * 6);
@@ -290,7 +290,7 @@ TEST_CASE(
 
 TEST_CASE("invariant 4: a counter may be freed while another thread sorts its waiters", "[wait]") {
     uint32_t rounds = 0;
-    test::RunSilently(test::Options(3), [&](TaskScheduler &scheduler) {
+    test::RunQuietly(test::Options(3), [&](TaskScheduler &scheduler) {
         for (; rounds < 600; ++rounds) {
             auto counter = std::make_unique<Counter>();
             Counter others, all;
@@ -323,7 +323,7 @@ TEST_CASE("fault: counter reuse. A counter is used again right after each wait",
         std::atomic<uint32_t> ran{0};
         uint32_t wrong = 0;
         test::Batch batch(5, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
-        test::RunSilently(point, [&](TaskScheduler &scheduler) {
+        test::RunQuietly(point, [&](TaskScheduler &scheduler) {
             Counter counter;
             for (uint32_t round = 1; round <= 100; ++round) {
                 scheduler.AddTasks(1 + round % 5, batch.Tasks(), &counter);
@@ -353,7 +353,7 @@ TEST_CASE("wait: a counter at zero can be raised again, and no waiter wakes twic
         }
         finished.fetch_add(1);
     });
-    test::RunSilently(test::Options(3), [&](TaskScheduler &scheduler) {
+    test::RunQuietly(test::Options(3), [&](TaskScheduler &scheduler) {
         Counter all;
         scheduler.AddTasks(8, waiters.Tasks(), &all);
         for (uint32_t round = 1; round <= kRounds; ++round) {
@@ -392,7 +392,7 @@ TEST_CASE("wait: AddTasksAndWait whose first task waits while others take the re
                 scheduler.AddTasksAndWait(2, inner.Tasks());
                 runs[i].fetch_add(1);
             });
-            test::RunSilently(point, [&](TaskScheduler &scheduler) {
+            test::RunQuietly(point, [&](TaskScheduler &scheduler) {
                 scheduler.AddTasksAndWait(count, batch.Tasks());
                 for (auto &run : runs) wrong.fetch_add(run.load() != 1);
             });
@@ -450,7 +450,7 @@ TEST_CASE("ResumeOn::SameWorker continues the fiber on its worker", "[wait][grid
             }
             resumed.fetch_add(1);
         });
-        test::RunSilently(point, [&](TaskScheduler &scheduler) {
+        test::RunQuietly(point, [&](TaskScheduler &scheduler) {
             scheduler.AddTasksAndWait(20, waiters.Tasks());
         });
         CHECK(moved.load() == 0);

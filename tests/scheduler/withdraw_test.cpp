@@ -1,4 +1,4 @@
-#include "scheduler/silent_runs.h"
+#include "support/quiet_run.h"
 #include "support/threads.h"
 #include "weft/data/task_group.h"
 #include "weft/deferred.h"
@@ -21,7 +21,7 @@ TEST_CASE("Withdraw: a task that waits for a time does not run, and holds nothin
         INFO(test::Describe(point));
         test::Marks marks(2);
         uint32_t wrong = 0;
-        test::RunSilently(point, [&](TaskScheduler &scheduler) {
+        test::RunQuietly(point, [&](TaskScheduler &scheduler) {
             Counter counter;
             DeferredHandle first, second;
             wrong += !AddTaskAt(scheduler, InAnHour(), marks[0], &counter, {}, &first);
@@ -42,7 +42,7 @@ TEST_CASE("Withdraw: tasks that wait for counters do not run, whether these are 
         INFO(test::Describe(point));
         test::Marks marks(100), later(1);
         uint32_t wrong = 0;
-        test::RunSilently(point, [&](TaskScheduler &scheduler) {
+        test::RunQuietly(point, [&](TaskScheduler &scheduler) {
             Counter reached(1), never(1), counter;
             const CounterTarget after[2] = {{&reached, 0}, {&never, 0}};
             DeferredHandle handle;
@@ -92,7 +92,7 @@ TEST_CASE("Withdraw: too late, and with a handle of other tasks, it has no effec
 TEST_CASE("Withdraw: a task that waits for a time gives its object back", "[deferred][withdraw]") {
     test::Marks marks(1);
     uint32_t wrong = 0;
-    test::RunSilently(test::Options(1), [&](TaskScheduler &scheduler) {
+    test::RunQuietly(test::Options(1), [&](TaskScheduler &scheduler) {
         Counter counter;
         DeferredHandle before;
         for (uint32_t round = 0; round < 100; ++round) {
@@ -139,7 +139,7 @@ TEST_CASE("Withdraw: a group withdraws its tasks when it is cancelled",
         INFO(test::Describe(point));
         test::Marks marks(30), others(1);
         uint32_t wrong = 0;
-        test::RunSilently(point, [&](TaskScheduler &scheduler) {
+        test::RunQuietly(point, [&](TaskScheduler &scheduler) {
             TaskGroup group(scheduler), child(scheduler, &group);
             TaskOptions options;
             options.taskGroup = &group;

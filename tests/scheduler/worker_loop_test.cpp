@@ -1,6 +1,6 @@
 #include "weft/task_scheduler.h"
 
-#include "scheduler/silent_runs.h"
+#include "support/quiet_run.h"
 #include "support/spin.h"
 
 #include <atomic>

@@ -62,6 +62,32 @@ void HostMayStall(Where &&where, const RunBody &host) {
     HostMayStall(where, Life::Start, host);
 }
 
+/// A scheduler that has been started.
+struct Started : Runner {
+    template <class Where>
+    explicit Started(const Where &where) : Runner(where) {
+        REQUIRE(scheduler.Start() == weft::Status::Ok);
+    }
+    /// Nothing may have been reported.
+    void StopQuietly() {
+        scheduler.Stop();
+        CHECK(log.Text() == "");
+    }
+};
+
+/// A started scheduler to which the calling thread is attached.
+struct Attached : Started {
+    template <class Where>
+    explicit Attached(const Where &where) : Started(where) {
+        REQUIRE(scheduler.AttachThread() == weft::Status::Ok);
+    }
+    /// The thread must still be attached. Nothing may have been reported.
+    void StopQuietly() {
+        scheduler.DetachThread();
+        Started::StopQuietly();
+    }
+};
+
 /// There must be `count` reports, all with this code.
 inline void CheckOnly(const ReportLog &log, weft::ReportCode code, size_t count) {
     INFO(log.Text());
