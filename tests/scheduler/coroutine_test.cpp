@@ -3,7 +3,8 @@
 
 #include "support/failing_allocation.h"
 #include "support/group_layouts.h"
-#include "support/quiet_run.h"
+#include "support/scheduler_run.h"
+#include "support/threads.h"
 #include "weft/testing/explore_orders.h"
 
 #include <atomic>
@@ -56,20 +57,24 @@ TEST_CASE("coroutines wait for counters and for each other, on few fibers", "[co
         INFO(test::Describe(point));
         std::atomic<int> alive{0};
         std::atomic<uint64_t> total{0};
-        test::RunQuietly(point, [&](TaskScheduler &scheduler) {
+        test::Runner runner(point);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
             Counter counter;
             for (uint32_t i = 0; i < 100; ++i)
                 StartCoroutine(scheduler, Add(alive, total, i % 8), &counter);
             scheduler.WaitForCounter(&counter);
-        });
+        }) == Status::Ok);
         uint64_t expected = 0;
         for (uint32_t i = 0; i < 100; ++i) expected += 1 + uint64_t{i % 8} * (i % 8 + 1) / 2;
         CHECK(total.load() == expected);
         CHECK(alive.load() == 0);
+        CHECK(runner.log.Text() == "");
     }
 }
 
-static Coroutine<> WaitOften(const Counter &own, std::atomic<uint32_t> &wrong, uint32_t waits) {
+namespace {
+
+Coroutine<> WaitOften(const Counter &own, std::atomic<uint32_t> &wrong, uint32_t waits) {
     TaskScheduler &scheduler = co_await CurrentScheduler{};
     Event event(scheduler, EventReset::Auto);
     auto set = [&](TaskScheduler *) { event.Set(); };
@@ -84,6 +89,8 @@ static Coroutine<> WaitOften(const Counter &own, std::atomic<uint32_t> &wrong, u
     }
 }
 
+}  // namespace
+
 TEST_CASE("a counter counts a coroutine once, however often it waits", "[coroutine][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
@@ -96,17 +103,21 @@ TEST_CASE("a counter counts a coroutine once, however often it waits", "[corouti
             if (event.counter != nullptr && event.counter->Value() > 1)
                 static_cast<std::atomic<uint32_t> *>(user)->fetch_add(1);
         };
+        test::Runner runner(options);
         Counter counter;  // lives longer than the tasks, for the hook
-        test::RunQuietly(options, [&](TaskScheduler &scheduler) {
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
             StartCoroutine(scheduler, WaitOften(counter, wrong, 60), &counter);
             scheduler.WaitForCounter(&counter);
-        });
+        }) == Status::Ok);
         CHECK(wrong.load() == 0);
+        CHECK(runner.log.Text() == "");
     }
 }
 
-static Coroutine<> SleepInSteps(std::atomic<uint32_t> &early, std::atomic<uint32_t> &ended,
-                                uint32_t steps) {
+namespace {
+
+Coroutine<> SleepInSteps(std::atomic<uint32_t> &early, std::atomic<uint32_t> &ended,
+                         uint32_t steps) {
     for (uint32_t i = 0; i < steps; ++i) {
         const Clock::time_point end = Now() + microseconds(i * 40);
         if (i % 2 == 0) {
@@ -119,16 +130,20 @@ static Coroutine<> SleepInSteps(std::atomic<uint32_t> &early, std::atomic<uint32
     ended.fetch_add(1);
 }
 
+}  // namespace
+
 TEST_CASE("coroutines sleep", "[coroutine]") {
     for (uint32_t workers : {1u, 2u}) {
         std::atomic<uint32_t> early{0}, ended{0};
-        test::RunQuietly(test::Options(workers, 3), [&](TaskScheduler &scheduler) {
+        test::Runner runner(test::Options(workers, 3));
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
             for (uint32_t i = 0; i < 50; ++i)
                 StartCoroutine(scheduler, SleepInSteps(early, ended, i % 6));
             // The run must not end before all coroutines have ended.
-        });
+        }) == Status::Ok);
         CHECK(ended.load() == 50);
         CHECK(early.load() == 0);
+        CHECK(runner.log.Text() == "");
     }
 }
 
@@ -163,36 +178,20 @@ Coroutine<> WaitWithDeadlines(Deadlines &its, uint32_t index) {
 TEST_CASE("coroutines wait for a counter until a deadline", "[coroutine][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
+        test::Runner runner(point);
         Deadlines its;
-        test::RunQuietly(point, [&](TaskScheduler &scheduler) {
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
             Counter ended;
             for (uint32_t i = 0; i < 50; ++i)
                 StartCoroutine(scheduler, WaitWithDeadlines(its, i), &ended);
             scheduler.WaitForCounter(&ended);
-        });
+        }) == Status::Ok);
         CHECK(its.reached.load() == 3 * 50);
         CHECK(its.missed.load() == 3 * 50);
         CHECK(its.early.load() == 0);
         CHECK((its.late.Value() == 1 && its.high.Value() == 5));
+        CHECK(runner.log.Text() == "");
     }
-}
-
-// Starts wait() while there is neither a wait record nor memory for one, and yields until `isOver`.
-// The records are in use until `gate` has been lowered and `done` is zero. Returns true if an
-// allocation has failed.
-template <class Wait>
-static bool StartWithoutRecord(TaskScheduler &scheduler, Counter &gate, Counter &done,
-                               const Wait &wait, Counter *own, std::function<bool()> isOver) {
-    const Task nothing{[](TaskScheduler *, void *) {}, nullptr};
-    // First as many tasks as below, so that later the tasks themselves need no new memory.
-    for (uint32_t i = 0; i <= 70; ++i) AddTaskAt(scheduler, Now(), nothing, &done);
-    scheduler.WaitForCounter(&done);
-    const test::FailingAllocation failing(0);
-    // There are 64 wait records at first.
-    for (uint32_t i = 0; i < 64; ++i) AddTaskAfter(scheduler, &gate, 0, nothing, &done);
-    StartCoroutine(scheduler, wait(), own);
-    test::YieldUntil(scheduler, isOver);
-    return failing.HasFailed();
 }
 
 TEST_CASE("coroutines: without a wait record, a wait with a deadline goes on at once",
@@ -201,18 +200,28 @@ TEST_CASE("coroutines: without a wait record, a wait with a deadline goes on at 
     bool isReached = true, ended = false;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         Counter gate(1), never(1), done;
+        auto nothing = [](TaskScheduler *) {};
+        for (uint32_t i = 0; i <= 70; ++i) AddTaskAt(scheduler, Now(), MakeTask(nothing), &done);
+        scheduler.WaitForCounter(&done);
         const auto wait = [&]() -> Coroutine<> {
             isReached = co_await UntilDeadline{never, Now() + std::chrono::hours(1)};
             ended = true;
         };
-        StartWithoutRecord(scheduler, gate, done, wait, nullptr, [&] { return ended; });
+        {
+            const test::FailingAllocation failing(0);
+            for (uint32_t i = 0; i < 64; ++i)
+                AddTaskAfter(scheduler, &gate, 0, MakeTask(nothing), &done);
+            StartCoroutine(scheduler, wait());
+            test::YieldUntil(scheduler, [&] { return ended; });
+        }
         scheduler.DecrementCounter(&gate);
         scheduler.WaitForCounter(&done);
         if (!ended) scheduler.DecrementCounter(&never);
     }) == Status::Ok);
     CHECK(ended);
     CHECK(!isReached);
-    test::CheckOnly(runner.log, ReportCode::OutOfMemory, 1);
+    CHECK(runner.log.CountOf(ReportCode::OutOfMemory) == 1);
+    CHECK(runner.log.Count() == 1);
 }
 
 namespace {
@@ -250,31 +259,35 @@ TEST_CASE("coroutines that do not wait need no stack, even for many or deep call
     CHECK(sum == 100'008);
 }
 
-static Coroutine<> Follow(Event &event, Counter &counter, uint32_t value,
-                          std::atomic<uint32_t> &wrong) {
+namespace {
+
+Coroutine<> Follow(Event &event, Counter &counter, uint32_t value, std::atomic<uint32_t> &wrong) {
     co_await event;
     co_await Until{counter, value};
     wrong.fetch_add(counter.Value() > value);
 }
 
-static Coroutine<> FinishSwitch(Counter &arrived, Event &event) {
+Coroutine<> FinishSwitch(Counter &arrived, Event &event) {
     TaskScheduler &scheduler = co_await CurrentScheduler{};
     scheduler.DecrementCounter(&arrived);
     co_await event;
 }
 
-static Coroutine<> Pass(Event &turn, uint32_t &passed) {
+Coroutine<> Pass(Event &turn, uint32_t &passed) {
     co_await turn;
     ++passed;
     turn.Set();
 }
+
+}  // namespace
 
 TEST_CASE("coroutines wait for events and for values", "[coroutine]") {
     for (uint32_t workers : {1u, 2u, 3u}) {
         INFO(workers << " workers");
         std::atomic<uint32_t> wrong{0};
         uint32_t passed = 0;
-        test::RunQuietly(test::Options(workers), [&](TaskScheduler &scheduler) {
+        test::Runner runner(test::Options(workers));
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
             Event event(scheduler), turn(scheduler, EventReset::Auto);
             Counter counter(3), done;
             for (uint32_t i = 0; i < 30; ++i) {
@@ -289,16 +302,20 @@ TEST_CASE("coroutines wait for events and for values", "[coroutine]") {
                 scheduler.DecrementCounter(&counter);
             }
             scheduler.WaitForCounter(&done);
-        });
+        }) == Status::Ok);
         CHECK(wrong.load() == 0);
         CHECK(passed == 30);
+        CHECK(runner.log.Text() == "");
     }
 }
 
 TEST_CASE("coroutines: ten thousand wait at once, on eight fibers", "[coroutine]") {
     constexpr uint32_t kWaiters = 10000;
+    SchedulerOptions options = test::Options(2);
+    options.fibers = 8;
     uint32_t wait = 0;
-    test::RunQuietly(test::Options(2, 8), [&](TaskScheduler &scheduler) {
+    test::Runner runner(options);
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
         Event event(scheduler);
         Counter arrived(kWaiters), done;
         for (uint32_t i = 0; i < kWaiters; ++i)
@@ -307,14 +324,18 @@ TEST_CASE("coroutines: ten thousand wait at once, on eight fibers", "[coroutine]
         wait = done.Value();
         event.Set();
         scheduler.WaitForCounter(&done);
-    });
+    }) == Status::Ok);
     CHECK(wait >= kWaiters);
     // On each worker, one coroutine that is just beginning to wait may count twice.
     CHECK(wait <= kWaiters + 2);
+    CHECK(runner.log.Text() == "");
 }
 
 TEST_CASE("coroutines: started by an external thread, pinned, with move-only results",
           "[coroutine]") {
+    test::Runner runner(test::Options(2));
+    TaskScheduler &scheduler = runner.scheduler;
+    REQUIRE(scheduler.Start() == Status::Ok);
     std::atomic<uint32_t> elsewhere{0}, sum{0};
     const auto make = [](uint32_t i) -> Coroutine<std::unique_ptr<uint32_t>> {
         co_await microseconds(i * 10);
@@ -325,14 +346,17 @@ TEST_CASE("coroutines: started by an external thread, pinned, with move-only res
         sum.fetch_add(*result);
         elsewhere.fetch_add((co_await CurrentScheduler{}).CurrentWorker() != 1);
     };
-    test::HostMayStall(test::Options(2), [&](TaskScheduler &scheduler) {
-        Counter counter;
-        for (uint32_t i = 0; i < 20; ++i)
-            StartCoroutine(scheduler, use(i), &counter, test::PinnedTo(1));
-        scheduler.WaitForCounter(&counter);
-    });
+    Counter counter;
+    for (uint32_t i = 0; i < 20; ++i) {
+        TaskOptions options;
+        options.worker = 1;
+        StartCoroutine(scheduler, use(i), &counter, options);
+    }
+    scheduler.WaitForCounter(&counter);
+    scheduler.Stop();
     CHECK(sum.load() == 190);
     CHECK(elsewhere.load() == 0);
+    CHECK(test::Faults(runner.log) == "");
 }
 
 TEST_CASE("coroutines: one that is pinned to a thread ends before the thread has detached",
@@ -354,8 +378,9 @@ TEST_CASE("coroutines: one that is pinned to a thread ends before the thread has
     };
     std::thread([&] {
         isAttached = scheduler.AttachThread() == Status::Ok;
-        // It begins while the thread detaches.
-        StartCoroutine(scheduler, wait(), &counter, test::PinnedTo(scheduler.CurrentWorker()));
+        TaskOptions here;
+        here.worker = scheduler.CurrentWorker();
+        StartCoroutine(scheduler, wait(), &counter, here);  // begins while the thread detaches
         const auto let = [&]() -> Coroutine<> {
             co_await microseconds(400);
             scheduler.DecrementCounter(&gate);
@@ -429,12 +454,17 @@ TEST_CASE("coroutines: one waits while its thread is attached to another schedul
 TEST_CASE(
     "coroutines: without memory for a wait record, one waits with its fiber and stays counted",
     "[coroutine][one_worker]") {
+    constexpr uint32_t kOthers = 70;  // there are 64 wait records at first
     test::Runner runner(test::Options(1));
-    const auto isReported = [&] { return runner.log.CountOf(ReportCode::OutOfMemory) != 0; };
     uint32_t counted = 0;
     bool ended = false, failed = false, othersEnd = false;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         Counter gate(1), done, own, other;
+        uint32_t ran = 0;
+        auto run = [&](TaskScheduler *) { ++ran; };
+        // First as many tasks as below, so that later the tasks themselves need no new memory.
+        for (uint32_t i = 0; i <= kOthers; ++i) AddTaskAt(scheduler, Now(), MakeTask(run), &done);
+        scheduler.WaitForCounter(&done);
         const auto wait = [&]() -> Coroutine<> {
             co_await gate;
             counted = own.Value();
@@ -442,9 +472,16 @@ TEST_CASE(
             counted += own.Value();
             ended = true;
         };
-        failed = StartWithoutRecord(scheduler, gate, done, wait, &own, isReported);
-        auto nothing = [](TaskScheduler *) {};
-        scheduler.AddTask(MakeTask(nothing), &other);
+        {
+            const test::FailingAllocation failing(0);
+            for (uint32_t i = 0; i < 64; ++i)
+                AddTaskAfter(scheduler, &gate, 0, MakeTask(run), &done);
+            StartCoroutine(scheduler, wait(), &own);
+            test::YieldUntil(scheduler,
+                             [&] { return runner.log.CountOf(ReportCode::OutOfMemory) != 0; });
+            failed = failing.HasFailed();
+        }
+        scheduler.AddTask(MakeTask(run), &other);
         othersEnd = test::YieldUntil(scheduler, [&] { return other.IsZero(); });
         scheduler.DecrementCounter(&gate);
         scheduler.WaitForCounter(&own);
@@ -462,16 +499,26 @@ TEST_CASE(
 TEST_CASE("coroutines: without a wait record and with a full counter, one is not counted",
           "[coroutine]") {
     test::Runner runner(test::Options(1));
-    const auto isReported = [&] { return runner.log.CountOf(ReportCode::OutOfMemory) != 0; };
     bool ended = false;
     uint32_t left = 0;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         Counter gate(1), done, own(~0u - 1);
+        uint32_t ran = 0;
+        auto run = [&](TaskScheduler *) { ++ran; };
+        for (uint32_t i = 0; i <= 70; ++i) AddTaskAt(scheduler, Now(), MakeTask(run), &done);
+        scheduler.WaitForCounter(&done);
         const auto wait = [&]() -> Coroutine<> {
             co_await gate;
             ended = true;
         };
-        StartWithoutRecord(scheduler, gate, done, wait, &own, isReported);
+        {
+            const test::FailingAllocation failing(0);
+            for (uint32_t i = 0; i < 64; ++i)
+                AddTaskAfter(scheduler, &gate, 0, MakeTask(run), &done);
+            StartCoroutine(scheduler, wait(), &own);
+            test::YieldUntil(scheduler,
+                             [&] { return runner.log.CountOf(ReportCode::OutOfMemory) != 0; });
+        }
         scheduler.DecrementCounter(&gate);
         scheduler.WaitForCounter(&done);
         scheduler.WaitIdle();
@@ -496,14 +543,16 @@ TEST_CASE("coroutines: one that never began is destroyed", "[coroutine]") {
 }
 
 #if !defined(WEFT_NO_EXCEPTIONS)
-static Coroutine<uint32_t> Throws(std::atomic<int> &alive) {
+namespace {
+
+Coroutine<uint32_t> Throws(std::atomic<int> &alive) {
     const Alive here(alive);
     co_await microseconds(50);
     throw std::runtime_error("no path");
     co_return 1;
 }
 
-static Coroutine<> Catches(std::atomic<int> &alive, std::string &caught) {
+Coroutine<> Catches(std::atomic<int> &alive, std::string &caught) {
     const Alive here(alive);
     try {
         co_await Throws(alive);
@@ -513,10 +562,12 @@ static Coroutine<> Catches(std::atomic<int> &alive, std::string &caught) {
     co_await microseconds(10);
 }
 
-static Coroutine<> Leaves(std::atomic<int> &alive) {
+Coroutine<> Leaves(std::atomic<int> &alive) {
     const Alive here(alive);
     co_await Throws(alive);
 }
+
+}  // namespace
 
 TEST_CASE("coroutines: an exception reaches the awaiting coroutine, or is reported",
           "[coroutine]") {
@@ -531,7 +582,7 @@ TEST_CASE("coroutines: an exception reaches the awaiting coroutine, or is report
     }) == Status::Ok);
     CHECK(caught == "no path");
     CHECK(alive.load() == 0);
-    CHECK(test::Names(runner.log.Text(), "an exception left the task"));
+    CHECK(runner.log.Text().find("an exception left the task") != std::string::npos);
 }
 #endif
 
@@ -583,7 +634,8 @@ TEST_CASE("report NullTask: a coroutine that was moved from, or has begun, is st
     }) == Status::Ok);
     CHECK(left == 0);
     CHECK(count.load() == 1);
-    test::CheckOnly(runner.log, ReportCode::NullTask, 2);
+    CHECK(runner.log.CountOf(ReportCode::NullTask) == 2);
+    CHECK(runner.log.Count() == 2);
     CHECK(test::Names(runner.log.Text(), "was moved from"));
 }
 
@@ -599,12 +651,15 @@ TEST_CASE("report NullTask: a coroutine that was moved from, or has begun, is aw
     CHECK(count.load() == 2);
     CHECK(wrong.load() == 0);
     // One was moved from, two are awaited twice, one was started.
-    test::CheckOnly(runner.log, ReportCode::NullTask, 4);
+    CHECK(runner.log.CountOf(ReportCode::NullTask) == 4);
+    CHECK(runner.log.Count() == 4);
     CHECK(test::Names(runner.log.Text(), "has begun already"));
 }
 
 #if !defined(WEFT_NO_EXCEPTIONS)
-static Coroutine<> AwaitWithoutValue(std::atomic<uint32_t> &caught) {
+namespace {
+
+Coroutine<> AwaitWithoutValue(std::atomic<uint32_t> &caught) {
     Coroutine<NoDefault> given = GiveNoDefault();
     Coroutine<NoDefault> taken = std::move(given);
     try {
@@ -615,6 +670,8 @@ static Coroutine<> AwaitWithoutValue(std::atomic<uint32_t> &caught) {
     const NoDefault value = co_await taken;
     caught.fetch_add(value.value);
 }
+
+}  // namespace
 
 TEST_CASE("coroutines: without a default result, a second await throws", "[coroutine][report]") {
     test::Runner runner(test::Options(1));
@@ -627,7 +684,9 @@ TEST_CASE("coroutines: without a default result, a second await throws", "[corou
 }
 #endif
 
-static Coroutine<> SeeItsGroup(test::GroupWitness &witness, uint32_t group, Counter &gate) {
+namespace {
+
+Coroutine<> SeeItsGroup(test::GroupWitness &witness, uint32_t group, Counter &gate) {
     TaskScheduler &scheduler = co_await CurrentScheduler{};
     witness.See(scheduler, group);
     test::Batch inherits(3, [&](TaskScheduler &running, uint32_t) { witness.See(running, group); });
@@ -642,12 +701,15 @@ static Coroutine<> SeeItsGroup(test::GroupWitness &witness, uint32_t group, Coun
     witness.ran.fetch_add(1);
 }
 
+}  // namespace
+
 TEST_CASE("coroutines run in the group that their options name, after waits too",
           "[coroutine][groups]") {
     for (const test::GroupLayout *layout : test::GroupLayouts()) {
         INFO(layout->Text());
+        test::Runner runner(layout->Options(layout->Workers() + 1));
         test::GroupWitness witness(*layout);
-        test::RunMayStall(layout->Options(layout->Workers() + 1), [&](TaskScheduler &scheduler) {
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
             for (const uint8_t group : layout->Groups()) {
                 Counter gate(1), counter;
                 for (int i = 0; i < 20; ++i)
@@ -656,13 +718,16 @@ TEST_CASE("coroutines run in the group that their options name, after waits too"
                 scheduler.DecrementCounter(&gate);
                 scheduler.WaitForCounter(&counter);
             }
-        });
+        }) == Status::Ok);
         CHECK(witness.wrong.load() == 0);
         CHECK(witness.ran.load() == 20 * layout->GroupCount());
+        CHECK(test::Faults(runner.log) == "");
     }
 }
 
-static Coroutine<> Letters(std::string &log, Event &event, char name) {
+namespace {
+
+Coroutine<> Letters(std::string &log, Event &event, char name) {
     TaskScheduler &scheduler = co_await CurrentScheduler{};
     log += name;
     co_await microseconds(100);
@@ -676,7 +741,7 @@ static Coroutine<> Letters(std::string &log, Event &event, char name) {
     log += name;
 }
 
-static std::string LettersInOrder(uint64_t order) {
+std::string LettersInOrder(uint64_t order) {
     std::string log;
     const auto test = [&](TaskScheduler &scheduler) {
         Event event(scheduler);
@@ -689,6 +754,8 @@ static std::string LettersInOrder(uint64_t order) {
     const OrderResult result = RunInOrder(order, test, test::Options(0, 10));
     return result.passed && log.size() == 12 ? log : "failed";
 }
+
+}  // namespace
 
 TEST_CASE("order: coroutines run in drawn orders, the same for the same number",
           "[coroutine][one_worker]") {
