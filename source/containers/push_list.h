@@ -1,8 +1,8 @@
 // An intrusive list. Any thread may push. One thread at a time takes all nodes.
 //
-// Push is lock-free: apart from its first CAS, one fails only if another Push or a TakeAll
-// succeeded. There is no ABA problem, because no node is taken out of the middle: TakeAll detaches
-// all nodes with one exchange.
+// Push is lock-free: its first CAS fails if the list is not empty, and each later one only if
+// another Push or a TakeAll succeeded. There is no ABA problem, because no node is taken out of the
+// middle: TakeAll detaches all nodes with one exchange.
 #pragma once
 
 #include "platform/env.h"

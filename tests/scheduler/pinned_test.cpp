@@ -12,10 +12,9 @@
 #include <catch2/catch.hpp>
 
 using namespace weft;
+using test::PinnedTo;
 
 namespace {
-
-TaskOptions PinnedTo(uint32_t worker) { return {Priority::Normal, worker, "pinned"}; }
 
 // Runs `body` as the main task, pinned to the calling thread.
 void RunPinnedMain(test::Runner &runner, const std::function<void(TaskScheduler &)> &body) {
