@@ -1,4 +1,6 @@
 #include "weft/sync/ticket_queue.h"
+#include "weft/deferred.h"
+#include "weft/time.h"
 
 #include "support/failing_allocation.h"
 #include "support/submitters.h"
@@ -179,6 +181,13 @@ TEST_CASE("TicketQueue: without memory for a wait record AddTask waits for the t
     for (uint32_t i = 0; i < 2 * kTickets; ++i)
         scheduler.AddTask(nothing[i % kTickets], &done, onFirst);
     isReady.store(true);
+    scheduler.WaitForCounter(&done);
+    // Tasks for a time need an object each, but no wait record. So only the records end below.
+    std::vector<DeferredHandle> timed(kTickets);
+    for (uint32_t i = 0; i < kTickets; ++i)
+        REQUIRE(
+            AddTaskAt(scheduler, Now() + std::chrono::hours(1), nothing[i], &done, {}, &timed[i]));
+    for (const DeferredHandle &handle : timed) REQUIRE(Withdraw(scheduler, handle));
     scheduler.WaitForCounter(&done);
 
     std::thread late([&] {
