@@ -178,7 +178,9 @@ void Graph::Files(TaskScheduler &scheduler, Node &node, Random &random) {
     if (io.Submit(2, both, &counter) != Status::Ok) m_figures.Fail("AsyncIo::Submit: refused");
     Await(scheduler, counter, random);
     if (both[0].Result() != 4 || both[1].Result() != 4)
-        m_figures.Fail("an operation of AsyncIo has failed");
+        m_figures.Fail("two operations of AsyncIo: results %lld and %lld, not 4",
+                       static_cast<long long>(both[0].Result()),
+                       static_cast<long long>(both[1].Result()));
     close(store.file);
 #else
     Fork(scheduler, node, random);

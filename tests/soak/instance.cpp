@@ -119,6 +119,8 @@ void Instance::Report(const weft::Report &report, void *user) {
     Instance &self = *static_cast<Instance *>(user);
     // A thread will lower these counters. It may not have had a processor for a second.
     if (report.code == ReportCode::Stalled || report.code == ReportCode::EndDelayed) return;
+    // Noise may bind the thread that asks the system for CPUs, before it reads the answer.
+    if (report.code == ReportCode::OneCpu) return;
     if (report.code == ReportCode::TaskThrew) {
         self.m_threw.fetch_add(1);
         return;
