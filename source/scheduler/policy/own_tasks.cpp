@@ -153,24 +153,4 @@ Work PickOwn(Worker &worker) noexcept {
     return FromAllDeques(worker, Dig);
 }
 
-InOwnScope::InOwnScope(Fiber &self, const Counter &counter) noexcept
-    : m_self(self), m_outer(self.scope) {
-    Worker &worker = *self.worker;
-    // relaxed: it is only a number
-    const uint32_t number = worker.scheduler->scopes.fetch_add(1, kRelaxed);
-    m_wait = {&counter,        number % Entry::kMostScopes + 1,
-              &self,           worker.comesNext,
-              worker.ownWaits, env::Ticks() - worker.scheduler->tuning.millisecond};
-    worker.ownWaits = &m_wait;
-    self.scope = m_wait.scope;
-}
-
-// Waits on one worker need not end in order. The fiber is on the same worker as before.
-InOwnScope::~InOwnScope() {
-    OwnWait **link = &m_self.worker->ownWaits;
-    while (*link != &m_wait) link = &(*link)->next;
-    *link = m_wait.next;
-    m_self.scope = m_outer;
-}
-
 }  // namespace weft::internal

@@ -2,7 +2,6 @@
 #include "scheduler/wait/wait.h"
 
 #include "scheduler/policy/ordered.h"
-#include "scheduler/policy/own_tasks.h"
 #include "scheduler/policy/places.h"
 #include "scheduler/run/run.h"
 #include "scheduler/state/group_of_tasks.h"
@@ -257,10 +256,23 @@ bool WaitHere(Fiber &self, const WaitFor &what) noexcept {
     return SuspendUntil(self, what);
 }
 
-bool WaitForOwn(Fiber &self, const WaitFor &what) noexcept {
-    const InOwnScope scope(self, what.counter);
-    NoteFilter(*self.worker);
-    return WaitHere(self, what);
+// The task comes back to this worker. Waits on one worker need not end in order.
+bool WaitForOwn(Worker &worker, const WaitFor &what) noexcept {
+    Fiber &self = *worker.current;
+    // relaxed: it is only a number
+    const uint32_t number = worker.scheduler->scopes.fetch_add(1, kRelaxed);
+    OwnWait wait{&what.counter,   number % Entry::kMostScopes + 1,
+                 &self,           worker.comesNext,
+                 worker.ownWaits, env::Ticks() - worker.scheduler->tuning.millisecond};
+    worker.ownWaits = &wait;
+    const uint32_t outer = std::exchange(self.scope, wait.scope);
+    NoteFilter(worker);
+    const bool isReached = WaitHere(self, what);
+    OwnWait **link = &worker.ownWaits;
+    while (*link != &wait) link = &(*link)->next;
+    *link = wait.next;
+    self.scope = outer;
+    return isReached;
 }
 
 // A limited wait begins (`waits` is 1) or ends (-1). During it the worker begins only tasks of
@@ -354,7 +366,7 @@ static WEFT_NOINLINE bool WaitSpecially(Worker &worker, const WaitFor &what) noe
                                : 0;
     if (limit != kPriorities) Limit(worker, limit, 1);
     const bool isReached =
-        what.meanwhile == Meanwhile::OwnTasks ? WaitForOwn(self, what) : WaitHere(self, what);
+        what.meanwhile == Meanwhile::OwnTasks ? WaitForOwn(worker, what) : WaitHere(self, what);
     if (limit != kPriorities) Limit(worker, limit, -1);
     self.pinnedTo = pinnedTo;
     if (pinnedTo == kAnyWorker) Unbind(*worker.scheduler, &worker, worker, 1);
