@@ -102,18 +102,6 @@ void ReadClock(Worker &worker) noexcept {
 
 namespace {
 
-// Serves a late level until it has had its share: about 100 us, more after long tasks.
-Work PickLate(Worker &worker) noexcept {
-    Fairness &fair = worker.fair;
-    for (uint32_t latest; (latest = LatestLevel(worker)) != kLevels;
-         fair.late[latest] = fair.lookedAt) {
-        fair.serves = latest;
-        if (const Work work = TakeOldest(worker, Level::At(latest), true)) return work;
-    }
-    fair.serves = kLevels;
-    return {};
-}
-
 // Takes work that waits for long: of a late level, or the oldest of the highest level. Returns
 // nothing if no such pick is due.
 Work PickFair(Worker &worker) noexcept {
@@ -121,7 +109,11 @@ Work PickFair(Worker &worker) noexcept {
     fair.isUrgent = false;
     fair.budget = 1;  // look at the clock after this one
     fair.isOne = true;
-    if (const Work late = PickLate(worker)) return late;
+    // Serves a late level until it has had its share: about 100 us, more after long tasks.
+    while ((fair.serves = LatestLevel(worker)) != kLevels) {
+        if (const Work late = TakeOldest(worker, Level::At(fair.serves), true)) return late;
+        fair.late[fair.serves] = fair.lookedAt;
+    }
     if (!fair.IsDue()) return {};
     const bool othersFirst = ++fair.turn % (fair.othersWait ? 2 : kOthersTurn) == 0;
     const uint64_t stoleAt = worker.thief.stoleAt;
