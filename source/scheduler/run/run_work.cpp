@@ -131,24 +131,6 @@ void RunSpecial(Fiber &self, Chunk &chunk) noexcept {
     if (isTraced) TellKeptEnd(*self.worker);
 }
 
-}  // namespace
-
-void RunTraced(Fiber &self, const Entry &entry) noexcept {
-    const Task task = entry.TheTask();
-    const TracedTask traced(self, task, entry, entry.Number(), kAnyWorker, false);
-    RunTask(self, task, GroupOf(entry));
-}
-
-void RunChunk(Fiber &self, Chunk &chunk) noexcept {
-    if (IsTraced(*self.worker->scheduler) || WEFT_UNLIKELY(chunk.of.IsOfGroup()))
-        return RunSpecial(self, chunk);
-    RunTasksOf(self, chunk, [&](TaskScheduler *scheduler, Task task, uint32_t) {
-        CallTask(self, scheduler, task, nullptr);
-    });
-}
-
-namespace {
-
 WEFT_FORCEINLINE void RunWork(Fiber &self, const Entry &entry, Level level,
                               bool isPinned) noexcept {
     Worker &worker = *self.worker;
@@ -179,6 +161,20 @@ Work EndOnFiber(Worker &worker) noexcept {
 }
 
 }  // namespace
+
+void RunTraced(Fiber &self, const Entry &entry) noexcept {
+    const Task task = entry.TheTask();
+    const TracedTask traced(self, task, entry, entry.Number(), kAnyWorker, false);
+    RunTask(self, task, GroupOf(entry));
+}
+
+void RunChunk(Fiber &self, Chunk &chunk) noexcept {
+    if (IsTraced(*self.worker->scheduler) || WEFT_UNLIKELY(chunk.of.IsOfGroup()))
+        return RunSpecial(self, chunk);
+    RunTasksOf(self, chunk, [&](TaskScheduler *scheduler, Task task, uint32_t) {
+        CallTask(self, scheduler, task, nullptr);
+    });
+}
 
 // RegisterWaiter wakes no keeper if the worker is about to search. If the worker then finds work,
 // it wakes a keeper here.
