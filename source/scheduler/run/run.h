@@ -26,13 +26,6 @@ void CheckFloatingPoint(const Fiber &self, uint64_t before) noexcept;
 /// Called instead of the function of a task that is skipped. If it is a closure, destroys it.
 void SkipTask(const Fiber &self, Task task) noexcept;
 
-WEFT_FORCEINLINE void CallOrSkip(const Fiber &self, TaskScheduler *scheduler, Task task,
-                                 TaskGroup *group) {
-    if (WEFT_UNLIKELY(group != nullptr) && TaskGroupAccess::Skips(*group))
-        return SkipTask(self, task);
-    task.function(scheduler, task.arg);
-}
-
 /// Calls the function of a task, unless its group is cancelled. `group`: null if there is none.
 WEFT_FORCEINLINE void CallTask(const Fiber &self, TaskScheduler *scheduler, Task task,
                                TaskGroup *group) noexcept {
@@ -43,12 +36,15 @@ WEFT_FORCEINLINE void CallTask(const Fiber &self, TaskScheduler *scheduler, Task
 #endif
 #if defined(__cpp_exceptions) || defined(_CPPUNWIND)
     try {
-        CallOrSkip(self, scheduler, task, group);
+#endif
+        if (WEFT_UNLIKELY(group != nullptr) && TaskGroupAccess::Skips(*group))
+            SkipTask(self, task);
+        else
+            task.function(scheduler, task.arg);
+#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
     } catch (...) {
         TaskThrew(self, group);
     }
-#else
-    CallOrSkip(self, scheduler, task, group);
 #endif
 #if defined(WEFT_DEBUG)
     CheckFloatingPoint(self, floatingPoint);
