@@ -176,8 +176,6 @@ void RunChunk(Fiber &self, Chunk &chunk) noexcept {
     });
 }
 
-// RegisterWaiter wakes no keeper if the worker is about to search. If the worker then finds work,
-// it wakes a keeper here.
 FiberContext *FiberMain(void *arg) noexcept {
     Fiber &self = *static_cast<Fiber *>(arg);
     FinishSwitch(*self.worker);
@@ -187,7 +185,7 @@ FiberContext *FiberMain(void *arg) noexcept {
             return self.worker->scheduler->ending;
         while (work || (work = NextWork(*self.worker)) || FindWork(*self.worker, work)) {
             if (std::exchange(self.begins, false))
-                KeepDeadline(*self.worker->scheduler, self.worker);
+                KeepDeadline(*self.worker->scheduler, self.worker);  // see RegisterWaiter
             if (work.entry.TheKind() == Entry::Fiber) break;
             RunWork(self, work.entry, work.level, work.isPinned);
             if (work.isPinned) Unbind(*self.worker->scheduler, self.worker, *self.worker, 1);
