@@ -84,12 +84,9 @@ void TakeMail(Worker &worker) noexcept {
 // A traced entry was stolen. A task needs a chunk then, which has room for the victim.
 void NoteVictim(Worker &worker, Level level, Entry &entry, uint32_t victim) noexcept {
     if (entry.TheKind() == Entry::Fiber) return;
-    if (entry.TheKind() == Entry::Task) {
-        const Task task = entry.TheTask();
-        entry = Entry::Of(
-            FillChunk(*worker.scheduler, &worker, 1, &task, entry, level, entry.Number()));
-    }
-    entry.TheChunk().stolenFrom = victim;
+    Chunk &chunk = ChunkFor(worker, entry, level);
+    chunk.stolenFrom = victim;
+    if (entry.TheKind() == Entry::Task) entry = Entry::Of(chunk);
 }
 
 // Returns true if the worker must not steal of the level yet. If the ticks have begun anew, returns
