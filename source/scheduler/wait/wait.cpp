@@ -99,13 +99,6 @@ bool MayRunOnTop(const Fiber &self, Level level) noexcept {
            (filter.May(self.level) || self.IsThreadStack()) && !WouldLeaveGroups(self, level);
 }
 
-// Returns true if the waiter may run tasks of its counter inline. Not if a wait forbids work of the
-// waiter's level on this worker.
-bool MayRunInline(const Fiber &self, const WaitFor &what) noexcept {
-    return self.worker->filter.May(self.level) || self.IsThreadStack() ||
-           what.meanwhile == Meanwhile::OwnTasks;
-}
-
 // Runs tasks of the frame's counter on the waiter's stack, while they are the newest of the worker
 // and nothing else is due. Returns how many have finished that are not counted. kPrivate: nobody
 // else waits for the counter, and the tasks are not traced. Otherwise each task is counted at once:
@@ -235,9 +228,11 @@ bool WaitHere(Fiber &self, const WaitFor &what) noexcept {
     env::PrefetchForWrite(&CounterAccess::Word(what.counter));  // RegisterWaiter writes it
     const uint32_t below = self.worker->holds & LevelsOnTop(self) & -(self.level.Bit() << 1);
     if (WEFT_UNLIKELY(below != 0) && what.value == 0) Lend(self, what.counter, below);
-    // A task that waits on this stack would keep a timed wait beyond its deadline.
+    // A task that waits on this stack would keep a timed wait beyond its deadline. And another wait
+    // may forbid work of the waiter's level on this worker.
     if (!race::kFinder && what.value == 0 && what.deadline == Timers::kNever &&
-        MayRunInline(self, what)) {
+        (self.worker->filter.May(self.level) || self.IsThreadStack() ||
+         what.meanwhile == Meanwhile::OwnTasks)) {
         InlineFrame frame;
         const RunsInline runs(self, frame, &what.counter, self.name.load(kRelaxed));
         RunInline<false>(self, frame, ~0u,
