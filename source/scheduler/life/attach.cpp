@@ -5,7 +5,6 @@
 #include "platform/thread_end.h"
 #include "scheduler/diagnose/watch.h"
 #include "scheduler/policy/next_work.h"
-#include "scheduler/run/run.h"
 #include "scheduler/state/entry_gate.h"
 #include "scheduler/state/order.h"
 #include "scheduler/state/reporting.h"
@@ -122,13 +121,6 @@ void Detach(Worker &worker) noexcept {
     Emit(*worker.scheduler, &worker, TraceKind::Detach);
     Flush(worker);
     LeaveSlot(worker);
-}
-
-FiberContext *ReserveMain(void *arg) noexcept {
-    Fiber &self = *static_cast<Fiber *>(arg);
-    FinishSwitch(*self.worker);
-    ThreadLoop(*self.worker);
-    return self.worker->scheduler->ending;
 }
 
 }  // namespace weft::internal

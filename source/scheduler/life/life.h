@@ -59,7 +59,4 @@ Status Attach(Scheduler &scheduler, bool toStop = false) noexcept;
 /// Runs what is pinned to the calling thread or lies in its deques. Then it is no worker any more.
 void Detach(Worker &worker) noexcept;
 
-/// The function of an attached thread's reserve stack.
-FiberContext *ReserveMain(void *fiber) noexcept;
-
 }  // namespace weft::internal

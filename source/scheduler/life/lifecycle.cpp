@@ -87,6 +87,14 @@ bool CopyMasks(Scheduler &scheduler) noexcept {
     return true;
 }
 
+// The function of an attached thread's reserve stack.
+FiberContext *ReserveMain(void *arg) noexcept {
+    Fiber &self = *static_cast<Fiber *>(arg);
+    FinishSwitch(*self.worker);
+    ThreadLoop(*self.worker);
+    return self.worker->scheduler->ending;
+}
+
 // Without workers only one thread may be attached.
 void PrepareSlot(Scheduler &scheduler, Worker &worker) noexcept {
     const uint32_t slot = worker.index - scheduler.workerCount;
