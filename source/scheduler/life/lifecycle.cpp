@@ -19,7 +19,6 @@
 #include "scheduler/state/groups.h"
 #include "scheduler/state/reporting.h"
 #include "scheduler/state/trace.h"
-#include "scheduler/submit/deliver.h"
 #include "scheduler/submit/submit.h"
 #include "scheduler/wait/external.h"
 #include "scheduler/wait/wait.h"
@@ -333,10 +332,8 @@ void BeginWith(Worker &worker, const Task &task, const TaskOptions &options) noe
     CountTasks(scheduler, &worker, 1, nullptr, options);
     const uint32_t number =
         IsTraced(scheduler) ? TraceSubmit(scheduler, &worker, 1, &task, of, level) : 0;
-    const ChunkList tasks =
-        MakeChunks(scheduler, &worker, 1, &task, of, level, options.worker, number);
     worker.comesNext =
-        AcquireFiber(worker, {Entry::Of(*tasks.newest), level, options.worker != kAnyWorker});
+        AcquireFiber(worker, {Entry::Of(task, of, number), level, options.worker != kAnyWorker});
 }
 
 }  // namespace
