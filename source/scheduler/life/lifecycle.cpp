@@ -296,6 +296,7 @@ void JoinThreads(Scheduler &scheduler, uint32_t first) noexcept {
     WEFT_INVARIANT(scheduler, PendingTasks(scheduler) == 0 || IsGivenUp(scheduler),
                    "a submitted task runs exactly once");
     EndFibers(scheduler);
+    race::SawAll(&scheduler);
 }
 
 // Without workers the caller of Stop attaches itself and runs the work that is left. That includes
@@ -353,7 +354,6 @@ Status RunScheduler(TaskScheduler &taskScheduler, const Task &main,
     race::ThreadBegan(&worker);
     ThreadMain(worker);
     JoinThreads(*scheduler, 1);
-    race::SawAll(scheduler);
     DeleteScheduler(*scheduler);
     return Status::Ok;
 }
@@ -380,7 +380,6 @@ bool StopScheduler(TaskScheduler &taskScheduler, uint64_t withdrawsAt) noexcept 
     else
         WakeOne(scheduler, nullptr, kPlainLevels);
     JoinThreads(scheduler, 0);
-    race::SawAll(&scheduler);
     const bool isComplete = !scheduler.lateEnd.hasWithdrawn;
     DeleteScheduler(scheduler);
     return isComplete;
