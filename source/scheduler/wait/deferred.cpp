@@ -14,6 +14,8 @@ namespace weft::internal {
 
 namespace {
 
+using Registration = Counters::Registration;
+
 // Returns false, after a report, if another scheduler uses one of the counters.
 bool AreOurs(Scheduler &scheduler, const char *call, uint32_t count,
              const CounterTarget *targets) noexcept {
@@ -36,8 +38,6 @@ void ReportNoRecord(Scheduler &scheduler, const char *call, const char *instead)
 // meanwhile: the tasks may have run by then.
 class Submission {
 public:
-    using Registration = Counters::Registration;
-
     Submission(Scheduler &scheduler, Worker *worker, const LaterTasks &tasks) noexcept
         : m_scheduler(scheduler),
           m_worker(worker),
@@ -193,7 +193,6 @@ bool MayDefer(Scheduler &scheduler, const TaskOptions &options, const char *call
 
 bool SubmitAfter(Scheduler &scheduler, Worker *worker, uint32_t afterCount,
                  const CounterTarget *after, const LaterTasks &tasks) noexcept {
-    using Registration = Counters::Registration;
     if (!AreOurs(scheduler, tasks.call, afterCount, after)) return false;
     Submission submission(scheduler, worker, tasks);
     if (submission.Begin(tasks, afterCount) == nullptr) {
@@ -237,7 +236,6 @@ bool SubmitAt(Scheduler &scheduler, Worker *worker, uint64_t deadline,
 // are gone, the tasks are handed over. From the registration on, this call uses only the object.
 bool SubmitAfterOrAt(Scheduler &scheduler, Worker &worker, const CounterTarget &after,
                      uint64_t deadline, const LaterTasks &tasks, uint32_t &index) noexcept {
-    using Registration = Counters::Registration;
     if (!AreOurs(scheduler, tasks.call, 1, &after)) return false;
     Submission submission(scheduler, &worker, tasks);
     Deferred *const deferred = submission.Begin(tasks, 3, 2);
