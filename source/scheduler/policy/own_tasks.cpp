@@ -125,7 +125,7 @@ Work FromAllDeques(Worker &worker, Take take) noexcept {
             // its own deque first
             Queue &queue = scheduler.workers[(worker.index + i) % slots].queue[level.Index()];
             Entry entry;
-            if (queue.IsAcquired() && take(worker, queue, level, entry))
+            if (take(worker, queue, level, entry))
                 return {entry.WithScope(worker.ownWaits->scope), level, false};
         }
     }

@@ -82,8 +82,7 @@ uint64_t CountQueued(const Worker &worker) noexcept {
     const uint32_t slots = scheduler.Slots();
     uint64_t count = 0;
     for (uint32_t i = 0; i < slots; ++i) {
-        for (const auto &queue : scheduler.workers[i].queue)
-            count += queue.IsAcquired() ? queue.Size() : 0;
+        for (const auto &queue : scheduler.workers[i].queue) count += queue.Size();
     }
     for (const NodeQueue &pinned : worker.pinned) {
         for (const Node *node = pinned.first; node != nullptr; node = node->next) ++count;
