@@ -96,12 +96,8 @@ bool TakeAtEnd(Worker &worker, Queue &queue, Level level, Entry &entry) noexcept
     const auto wants = [&](const Entry &next) {
         return IsWanted(worker, next.CounterOfIt(), next.Scope());
     };
-    if (&queue == &worker.queue[level.Index()] && queue.PopIf(entry, wants)) return true;
-    StealResult result;
-    do {
-        result = queue.StealIf(entry, wants);
-    } while (result == StealResult::Lost);
-    return result == StealResult::Taken;
+    return (&queue == &worker.queue[level.Index()] && queue.PopIf(entry, wants)) ||
+           queue.TakeOldestIf(entry, wants);
 }
 
 bool Dig(Worker &worker, Queue &queue, Level level, Entry &entry) noexcept {

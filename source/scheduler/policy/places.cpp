@@ -198,11 +198,7 @@ Work Steal(Worker &worker, Level level, bool isFair) noexcept {
             leaves = leaves || (isPatient && isAlone);
             return !isPatient || !isAlone;
         };
-        StealResult result;
-        do {
-            result = queue.StealIf(work.entry, wants);
-        } while (result == StealResult::Lost);
-        if (result != StealResult::Taken) continue;
+        if (!queue.TakeOldestIf(work.entry, wants)) continue;
         NoteLoot(worker, now, level);
         if (leaves) thief.isPatient = false;
         worker.figures.Count(&Figures::steals);
