@@ -157,16 +157,6 @@ void EmitWait(const Fiber &self, TraceKind kind, const WaitFor &what) noexcept {
     EmitNow(*self.worker->scheduler, self.worker, kind, &what.counter, what.value, kAnyWorker);
 }
 
-// For reports, see FiberWait::inlined.
-void ShowInlined(Fiber &self) noexcept {
-    const InlineFrame *frame = self.inlined;
-    for (std::atomic<const Counter *> &shown : self.wait.inlined) {
-        shown.store(frame != nullptr ? frame->counter : nullptr, kRelaxed);
-        if (frame == nullptr) return;
-        frame = frame->outer;
-    }
-}
-
 // Runs work on top of the frames of the calling fiber. Pinned work keeps the fiber on its worker
 // meanwhile.
 WEFT_NOINLINE void RunOnTop(Fiber &self, const Work &work) noexcept {
@@ -324,7 +314,12 @@ void BeginWait(Fiber &self, const WaitFor &what) noexcept {
     wait.target.store(what.value, kRelaxed);
     wait.deadline.store(what.deadline, kRelaxed);
     wait.kind.store(what.kind, kRelaxed);
-    ShowInlined(self);
+    const InlineFrame *frame = self.inlined;
+    for (std::atomic<const Counter *> &shown : wait.inlined) {
+        shown.store(frame != nullptr ? frame->counter : nullptr, kRelaxed);
+        if (frame == nullptr) return;
+        frame = frame->outer;
+    }
 }
 
 bool LeaveAtPoint(Fiber &self, bool calls) noexcept {
