@@ -146,14 +146,6 @@ bool MayTake(const Worker &worker, Node &node) noexcept {
     return IsWanted(worker, entry.CounterOfIt(), entry.Scope());
 }
 
-void PassWakeUpsOn(Worker &worker) noexcept {
-    const uint32_t mine = worker.filter.isChoosy ? kAllLevels : kAllLevels & ~kPlainLevels;
-    for (uint32_t levels = worker.filter.may & mine; levels != 0; levels &= levels - 1) {
-        const Level level = Level::At(LowestBit(levels));
-        if (AnyOf(worker, level)) Published(*worker.scheduler, &worker, level, 1);
-    }
-}
-
 bool TakeArrivals(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     bool wasDue = false;

@@ -107,6 +107,15 @@ Fiber *FindFiber(Worker &worker) noexcept {
     return nullptr;
 }
 
+// Wakes others for queued work of the levels for which this worker may have been woken.
+void PassWakeUpsOn(Worker &worker) noexcept {
+    const uint32_t mine = worker.filter.isChoosy ? kAllLevels : kAllLevels & ~kPlainLevels;
+    for (uint32_t levels = worker.filter.may & mine; levels != 0; levels &= levels - 1) {
+        const Level level = Level::At(LowestBit(levels));
+        if (AnyOf(worker, level)) Published(*worker.scheduler, &worker, level, 1);
+    }
+}
+
 // The worker's filter has changed while it searches.
 void SearchAs(Worker &worker, bool isChoosy) noexcept {
     Scheduler &scheduler = *worker.scheduler;
