@@ -214,16 +214,15 @@ bool StartThreads(Scheduler &scheduler, uint32_t first) noexcept {
                                                   scheduler.options.threadStackBytes))
         ++next;
     if (next >= scheduler.workerCount) return true;
-    const uint32_t refused = next;
     scheduler.stopping.store(true, kSeqCst);  // [order]
     WakeAll(scheduler, nullptr);
-    while (next > first) scheduler.workers[--next].osThread.Join();
+    for (uint32_t i = next; i != first; --i) scheduler.workers[i - 1].osThread.Join();
     EndWatchdog(scheduler);
     ReportMistake(scheduler.options, ReportCode::BadOption,
                   "Lower these options, or raise the limits of the process.",
                   "the scheduler cannot start: the system refuses the thread of worker %u of %u, "
                   "with a stack of %zu bytes (SchedulerOptions::workers, threadStackBytes)",
-                  refused, scheduler.workerCount, scheduler.options.threadStackBytes);
+                  next, scheduler.workerCount, scheduler.options.threadStackBytes);
     return false;
 }
 
