@@ -161,12 +161,11 @@ Taken RunAbsentWorker(TaskScheduler &taskScheduler, uint32_t index) noexcept {
 // A worker that finds nothing leaves the thread to the next one (Worker::leaves).
 void RunAbsentWorkers(Scheduler &scheduler) noexcept {
     const uint64_t floatingPoint = FloatingPointControl();
-    void *const outerSlot = env::ThreadSlot();
     for (uint32_t i = 0; i < scheduler.workerCount; ++i) {
         Worker &worker = scheduler.workers[i];
         if (!TakeIfAbsent(worker)) continue;
         SetFloatingPointControl(scheduler.threads.floatingPoint);
-        worker.outerSlot = outerSlot;
+        worker.outerSlot = env::ThreadSlot();
         worker.leaves = true;
         race::ThreadBegan(&worker);
         Begin(worker);
