@@ -42,10 +42,7 @@ void ParkInTime(Worker &worker) noexcept {
     uint64_t next = std::min(scheduler.timers.Next(), looksAt),
              until = scheduler.keeperUntil.load(kSeqCst);
     do {
-        if (next >= until) {
-            worker.parker.Park();
-            return;
-        }
+        if (next >= until) return worker.parker.Park();
     } while (!scheduler.keeperUntil.compare_exchange_strong(until, next, kSeqCst, kSeqCst));
     const bool woken = scheduler.timers.Next() >= next && worker.parker.ParkUntil(next);
     scheduler.keeperUntil.compare_exchange_strong(next, Timers::kNever, kSeqCst, kRelaxed);
