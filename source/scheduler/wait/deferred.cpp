@@ -298,7 +298,7 @@ uint32_t CountDeferred(Scheduler &scheduler, bool timed) noexcept {
 
 bool WithdrawTasks(Scheduler &scheduler, Worker *worker, DeferredHandle handle,
                    bool replaces) noexcept {
-    Deferred *const deferred = ClaimTasks(scheduler, handle);
+    Deferred *const deferred = ReferTo(scheduler, handle, Deferred::kWithdrawn);
     if (deferred != nullptr) DeliverClaimed(scheduler, worker, *deferred, replaces);
     return deferred != nullptr;
 }
