@@ -148,11 +148,10 @@ bool MayTake(const Worker &worker, Node &node) noexcept {
 
 bool TakeArrivals(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
-    bool wasDue = false;
     if (!scheduler.injector.LooksEmpty()) TakeInjected(worker);
-    if ((scheduler.notices.Look() & Notices::kTimed) != 0 &&
-        (IsOrdered(scheduler) || scheduler.timers.MayBeDue()))
-        wasDue = TakeDueTimers(worker);
+    const bool wasDue = (scheduler.notices.Look() & Notices::kTimed) != 0 &&
+                        (IsOrdered(scheduler) || scheduler.timers.MayBeDue()) &&
+                        TakeDueTimers(worker);
     if (!worker.inbox.LooksEmpty() || IsStale(worker)) TakeMail(worker);  // the last: see IsStale
     return wasDue;
 }
