@@ -2,7 +2,6 @@
 #include "scheduler/policy/own_tasks.h"
 
 #include "scheduler/policy/places.h"
-#include "scheduler/state/groups.h"
 #include "scheduler/submit/wake.h"
 
 #include <algorithm>
@@ -113,9 +112,8 @@ bool Dig(Worker &worker, Queue &queue, Level level, Entry &entry) noexcept {
 template <class Take>
 Work FromAllDeques(Worker &worker, Take take) noexcept {
     Scheduler &scheduler = *worker.scheduler;
-    uint32_t levels = worker.filter.runs & LevelsOf(SlotsInUse(scheduler));
     const uint32_t slots = scheduler.Slots();
-    for (; levels != 0; levels &= levels - 1) {
+    for (uint32_t levels = worker.filter.runs; levels != 0; levels &= levels - 1) {
         const Level level = Level::At(LowestBit(levels));
         for (uint32_t i = 0; i < slots; ++i) {
             // its own deque first
