@@ -40,11 +40,10 @@ Status ReportNoQueues(const SchedulerOptions &options) noexcept {
     return Status::OutOfMemory;
 }
 
-constexpr size_t kReserveStack = 64 << 10;  // no task runs on it
-
 // A stack is twice as large as each task is guaranteed: for the task itself, and for a task of its
 // counter that it runs inline on top of its own frames.
 Status AcquireStacks(Scheduler &scheduler) noexcept {
+    constexpr size_t kReserveStack = 64 << 10;  // no task runs on it
     const SchedulerOptions &options = scheduler.options;
     const MemoryHooks *hooks = options.memory.reserveStacks != nullptr ? &options.memory : nullptr;
     const size_t bytes = 2 * options.stackBytes + Fiber::kColourBytes;

@@ -15,9 +15,6 @@ namespace weft::internal {
 
 namespace {
 
-// A flood of deadlines does not keep the worker here.
-constexpr uint32_t kMostDue = 8;
-
 // Deadlines up to this time are due.
 uint64_t DueNow(const Scheduler &scheduler) noexcept {
     return IsOrdered(scheduler) ? scheduler.order->settled : env::Now();
@@ -39,6 +36,7 @@ bool ClaimTimer(Scheduler &scheduler, const Worker &worker, Timer &timer) noexce
 bool TakeDueTimers(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     const auto claim = [&](Timer &timer) { return ClaimTimer(scheduler, worker, timer); };
+    constexpr uint32_t kMostDue = 8;    // a flood of deadlines does not keep the worker here
     uint32_t due[kMostDue], count = 0;  // owners
     while (count < kMostDue) {
         Timer *const timer = scheduler.timers.TakeDue(DueNow(scheduler), claim);
@@ -115,10 +113,9 @@ void NoteLoot(Worker &worker, uint64_t now, Level level) noexcept {
     thief.isBusy = thief.isPatient = true;
 }
 
-constexpr uint64_t kMostMore = 24;  // the most entries that are taken in addition to the first
-
 // Moves an eighth of the remaining entries to the own deque.
 void TakeMore(Worker &worker, uint32_t victim, Level level) noexcept {
+    constexpr uint64_t kMostMore = 24;
     WorkStealingDeque<Entry> &queue = worker.scheduler->workers[victim].queue[level.Index()];
     const uint64_t most = std::min(queue.Size() / 8, kMostMore);
     Entry more[kMostMore];

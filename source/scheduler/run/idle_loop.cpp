@@ -14,8 +14,6 @@ namespace weft::internal {
 
 namespace {
 
-constexpr uint32_t kMostPauses = 64;
-
 // Cancels the sleep, or consumes the Unpark of the thread that has taken this sleeper.
 void GetUp(Worker &worker) noexcept {
     if (!worker.scheduler->idle.TakeAt(worker.index)) worker.parker.Park();
@@ -125,6 +123,7 @@ void SearchAs(Worker &worker, bool isChoosy) noexcept {
 }  // namespace
 
 bool FindWork(Worker &worker, Work &work) noexcept {
+    constexpr uint32_t kMostPauses = 64;
     Scheduler &scheduler = *worker.scheduler;
     worker.current->counter.store(nullptr, kRelaxed);
     worker.current->name.store(nullptr, kRelaxed);

@@ -50,8 +50,6 @@ void CheckFloatingPoint(const Fiber &self, uint64_t before) noexcept {
 
 namespace {
 
-constexpr uint32_t kTasksToLook = 4;  // tasks of a chunk between two looks
-
 // Returns true if others are idle, and find nothing to steal in this worker's deque.
 WEFT_FORCEINLINE bool OthersStarve(const Worker &worker, const Chunk &chunk) noexcept {
     return worker.scheduler->idle.AnyIdle() && worker.queue[chunk.level.Index()].LooksEmpty();
@@ -79,6 +77,7 @@ WEFT_NOINLINE bool GoesOn(Worker &worker, Chunk &chunk, uint32_t picks) noexcept
 // a long one. The first task counts as a pick already.
 template <class Call>
 WEFT_FORCEINLINE void RunTasksOf(Fiber &self, Chunk &chunk, Call call) noexcept {
+    constexpr uint32_t kTasksToLook = 4;  // tasks between two looks
     Worker *worker = self.worker;
     Counter *const counter = chunk.of.TheCounter();
     const uint32_t last = chunk.end - 1u;
