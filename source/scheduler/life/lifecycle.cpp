@@ -283,6 +283,17 @@ void EndFibers(Scheduler &scheduler) noexcept {
     scheduler.ending = nullptr;
 }
 
+// Waits until no thread of the host runs a worker from `first` on.
+void AwaitHostThreads(Scheduler &scheduler, uint32_t first) noexcept {
+    // acquire: of each thread that has left, this one sees everything. The read-modify-writes form
+    // a release sequence.
+    while (scheduler.absent.load(kAcquire) != scheduler.workerCount - first)
+        scheduler.hostThreadLeft.Park();
+    // The last one may still be about to go out.
+    for (Backoff backoff; !EntryGate::NobodyInside(*scheduler.taskScheduler); backoff.Next()) {
+    }
+}
+
 // Joins the threads of the workers from `first` on, and ends all fibers.
 void JoinThreads(Scheduler &scheduler, uint32_t first) noexcept {
     if (scheduler.options.hostThreads)
