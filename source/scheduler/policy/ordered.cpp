@@ -40,9 +40,8 @@ using Queue = WorkStealingDeque<Entry>;
 template <class Wants>
 bool TakeIf(Queue &queue, Entry &taken, Wants wants) noexcept {
     bool isTaken = false;
-    for (uint64_t left = queue.Size(); left != 0; --left) {
-        Entry entry;
-        if (!queue.TakeOldest(entry)) break;
+    Entry entry;
+    for (uint64_t left = queue.Size(); left != 0 && queue.TakeOldest(entry); --left) {
         if (!isTaken && wants(entry)) {
             taken = entry;
             isTaken = true;
