@@ -162,9 +162,8 @@ bool FindWork(Worker &worker, Work &work) noexcept {
     worker.rest.kind.store(Rest::kNone, kRelaxed);
     StartClock(worker);
     if (scheduler.idle.StopSearching(isChoosy)) passes = std::max({passes, worker.thief.left, 1u});
-    const bool wakes = WakePlain(scheduler, &worker, passes);
     // The worker may have been expected to keep the earliest deadline.
-    if (!wakes) KeepDeadline(scheduler, &worker);
+    if (!WakePlain(scheduler, &worker, passes)) KeepDeadline(scheduler, &worker);
     if (scheduler.options.groupCount != 0 || worker.filter.isChoosy) PassWakeUpsOn(worker);
     return true;
 }
