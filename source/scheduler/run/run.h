@@ -98,8 +98,7 @@ void FinishSwitch(Worker &worker) noexcept;
 /// may run the work itself and is not left (WithoutFiber).
 void Suspend(Fiber &self, Destination destination) noexcept;
 
-// A worker without a free fiber (rescue.cpp). It can continue ready fibers and rescue tasks. All
-// other tasks have to wait.
+// A worker without a free fiber (rescue.cpp).
 
 /// Returns a fiber that waits for the task, directly or through other tasks. It has the work then,
 /// and runs it before it goes on waiting. Returns null if there is none: the work is the caller's.
