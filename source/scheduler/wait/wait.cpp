@@ -260,13 +260,6 @@ bool WaitForOwn(Worker &worker, const WaitFor &what) noexcept {
     return isReached;
 }
 
-// A limited wait begins (`waits` is 1) or ends (-1). During it the worker begins only tasks of
-// priorities below the limit.
-void Limit(Worker &worker, uint32_t limit, int waits) noexcept {
-    worker.filter.limits[limit] += static_cast<uint32_t>(waits);
-    NoteFilter(worker);
-}
-
 // With SchedulerOptions::migrateAfterWait: the task continues on another worker, unless it is bound
 // to this one. It tries for ten milliseconds, because others may be busy or may not run it. It asks
 // for no fair pick, as a yield does: that could begin more tasks, which hold more fibers.
@@ -354,10 +347,15 @@ static WEFT_NOINLINE bool WaitSpecially(Worker &worker, const WaitFor &what) noe
     const uint32_t limit = what.meanwhile < Meanwhile::OwnTasks
                                ? kPriorities - static_cast<uint32_t>(what.meanwhile)
                                : 0;
-    if (limit != kPriorities) Limit(worker, limit, 1);
+    const auto addToLimit = [&](int waits) {
+        if (limit == kPriorities) return;
+        worker.filter.limits[limit] += static_cast<uint32_t>(waits);
+        NoteFilter(worker);
+    };
+    addToLimit(1);
     const bool isReached =
         what.meanwhile == Meanwhile::OwnTasks ? WaitForOwn(worker, what) : WaitHere(self, what);
-    if (limit != kPriorities) Limit(worker, limit, -1);
+    addToLimit(-1);
     self.pinnedTo = pinnedTo;
     if (pinnedTo == kAnyWorker) Unbind(*worker.scheduler, &worker, worker, 1);
     return isReached;
