@@ -23,9 +23,8 @@ constexpr uint32_t kOthersTurn = 4;      // each fourth fair pick begins with ot
 // not read the real clock: each pick counts as a microsecond.
 uint64_t TimeOf(const Worker &worker, uint32_t picks) noexcept {
     const Scheduler &scheduler = *worker.scheduler;
-    return scheduler.workerCount != 0
-               ? env::Ticks()
-               : worker.fair.lookedAt + picks * (scheduler.tuning.millisecond / 1000);
+    if (scheduler.workerCount != 0) return env::Ticks();
+    return worker.fair.lookedAt + picks * (scheduler.tuning.millisecond / 1000);
 }
 
 // The level that is late the longest, or kLevels. A level without work is not late. Nor is one
