@@ -88,8 +88,7 @@ Status Attach(Scheduler &scheduler, bool toStop) noexcept {
     Fiber &fiber = scheduler.fibers[scheduler.fibers.count + slot];
     fiber.worker = &worker;
     fiber.pinnedTo = worker.index;
-    fiber.own = Priority::Normal;
-    fiber.level = Level(Priority::Normal);
+    fiber.level = fiber.own = Priority::Normal;
     fiber.context.Adopt();
     worker.current = &fiber;
     worker.floatingPoint = FloatingPointControl();
@@ -112,11 +111,9 @@ void Detach(Worker &worker) noexcept {
     worker.accepts.exchange(0, kAcqRel);  // see Bind
     if (!IsGivenUp(*worker.scheduler)) do {
             Wait(worker, {worker.bound});
-            host.own = Priority::Low;
-            host.level = Level(Priority::Low);
+            host.level = host.own = Priority::Low;
             while (OwnsWork(worker)) YieldFiber(worker);
-            host.own = Priority::Normal;
-            host.level = Level(Priority::Normal);
+            host.level = host.own = Priority::Normal;
         } while (!worker.bound.IsZero());
     Emit(*worker.scheduler, &worker, TraceKind::Detach);
     Flush(worker);
