@@ -192,12 +192,17 @@ public:
                                                                               : StealResult::Lost;
     }
 
-    /// Steals until the result is not Lost. Returns false if the deque is empty. Lock-free: if this
-    /// thread loses, another one has made progress.
+    /// Steals until the result is not Lost. Returns false if there is nothing to take. Lock-free:
+    /// if this thread loses, another one has made progress.
     bool TakeOldest(Item &item) noexcept {
+        return TakeOldestIf(item, [](const Item &) { return true; });
+    }
+    /// The same with StealIf.
+    template <class Predicate>
+    bool TakeOldestIf(Item &item, Predicate wants) noexcept {
         StealResult result;
         do {
-            result = Steal(item);
+            result = StealIf(item, wants);
         } while (result == StealResult::Lost);
         return result == StealResult::Taken;
     }

@@ -150,7 +150,7 @@ bool WithdrawAll(Scheduler &scheduler, Worker *worker) noexcept {
     ItemList items{text, "; StopFor has withdrawn "};
     ForDeferred(scheduler, worker, [&](Deferred &deferred, const DeferredHandle &handle) {
         const uint64_t deadline = scheduler.timers.DeadlineOf(deferred.timer);
-        if (deferred.isKept || ClaimTasks(scheduler, handle) == nullptr) return;
+        if (deferred.isKept || ReferTo(scheduler, handle, Deferred::kWithdrawn) == nullptr) return;
         // The tasks are this thread's, so the group lives until they are handed over. Then it skips
         // them.
         if (deferred.isPeriodic) GroupOf(deferred.tasks.newest->of)->Cancel();

@@ -5,7 +5,6 @@
 #include "platform/thread_end.h"
 #include "scheduler/diagnose/watch.h"
 #include "scheduler/policy/next_work.h"
-#include "scheduler/run/run.h"
 #include "scheduler/state/entry_gate.h"
 #include "scheduler/state/order.h"
 #include "scheduler/state/reporting.h"
@@ -89,8 +88,7 @@ Status Attach(Scheduler &scheduler, bool toStop) noexcept {
     Fiber &fiber = scheduler.fibers[scheduler.fibers.count + slot];
     fiber.worker = &worker;
     fiber.pinnedTo = worker.index;
-    fiber.own = Priority::Normal;
-    fiber.level = Level(Priority::Normal);
+    fiber.level = fiber.own = Priority::Normal;
     fiber.context.Adopt();
     worker.current = &fiber;
     worker.floatingPoint = FloatingPointControl();
@@ -113,22 +111,13 @@ void Detach(Worker &worker) noexcept {
     worker.accepts.exchange(0, kAcqRel);  // see Bind
     if (!IsGivenUp(*worker.scheduler)) do {
             Wait(worker, {worker.bound});
-            host.own = Priority::Low;
-            host.level = Level(Priority::Low);
+            host.level = host.own = Priority::Low;
             while (OwnsWork(worker)) YieldFiber(worker);
-            host.own = Priority::Normal;
-            host.level = Level(Priority::Normal);
+            host.level = host.own = Priority::Normal;
         } while (!worker.bound.IsZero());
     Emit(*worker.scheduler, &worker, TraceKind::Detach);
     Flush(worker);
     LeaveSlot(worker);
-}
-
-FiberContext *ReserveMain(void *arg) noexcept {
-    Fiber &self = *static_cast<Fiber *>(arg);
-    FinishSwitch(*self.worker);
-    ThreadLoop(*self.worker);
-    return self.worker->scheduler->ending;
 }
 
 }  // namespace weft::internal

@@ -47,9 +47,6 @@ Taken RunAbsentWorker(TaskScheduler &taskScheduler, uint32_t index) noexcept;
 /// Runs all absent workers in turn on the calling thread, until the run ends.
 void RunAbsentWorkers(Scheduler &scheduler) noexcept;
 
-/// Waits until no thread of the host runs a worker from `first` on. The run has ended.
-void AwaitHostThreads(Scheduler &scheduler, uint32_t first) noexcept;
-
 // Attached threads (attach.cpp).
 
 /// Makes the calling thread, which is inside the gate, a worker. `toStop`: for Stop, which must
@@ -58,8 +55,5 @@ Status Attach(Scheduler &scheduler, bool toStop = false) noexcept;
 
 /// Runs what is pinned to the calling thread or lies in its deques. Then it is no worker any more.
 void Detach(Worker &worker) noexcept;
-
-/// The function of an attached thread's reserve stack.
-FiberContext *ReserveMain(void *fiber) noexcept;
 
 }  // namespace weft::internal

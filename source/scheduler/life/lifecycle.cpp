@@ -19,7 +19,6 @@
 #include "scheduler/state/groups.h"
 #include "scheduler/state/reporting.h"
 #include "scheduler/state/trace.h"
-#include "scheduler/submit/deliver.h"
 #include "scheduler/submit/submit.h"
 #include "scheduler/wait/external.h"
 #include "scheduler/wait/wait.h"
@@ -41,11 +40,10 @@ Status ReportNoQueues(const SchedulerOptions &options) noexcept {
     return Status::OutOfMemory;
 }
 
-constexpr size_t kReserveStack = 64 << 10;  // no task runs on it
-
 // A stack is twice as large as each task is guaranteed: for the task itself, and for a task of its
 // counter that it runs inline on top of its own frames.
 Status AcquireStacks(Scheduler &scheduler) noexcept {
+    constexpr size_t kReserveStack = 64 << 10;  // no task runs on it
     const SchedulerOptions &options = scheduler.options;
     const MemoryHooks *hooks = options.memory.reserveStacks != nullptr ? &options.memory : nullptr;
     const size_t bytes = 2 * options.stackBytes + Fiber::kColourBytes;
@@ -85,6 +83,14 @@ bool CopyMasks(Scheduler &scheduler) noexcept {
         end = std::copy_n(std::exchange(mask, end), words, end);
     });
     return true;
+}
+
+// The function of an attached thread's reserve stack.
+FiberContext *ReserveMain(void *arg) noexcept {
+    Fiber &self = *static_cast<Fiber *>(arg);
+    FinishSwitch(*self.worker);
+    ThreadLoop(*self.worker);
+    return self.worker->scheduler->ending;
 }
 
 // Without workers only one thread may be attached.
@@ -207,16 +213,15 @@ bool StartThreads(Scheduler &scheduler, uint32_t first) noexcept {
                                                   scheduler.options.threadStackBytes))
         ++next;
     if (next >= scheduler.workerCount) return true;
-    const uint32_t refused = next;
     scheduler.stopping.store(true, kSeqCst);  // [order]
     WakeAll(scheduler, nullptr);
-    while (next > first) scheduler.workers[--next].osThread.Join();
+    for (uint32_t i = next; i != first; --i) scheduler.workers[i - 1].osThread.Join();
     EndWatchdog(scheduler);
     ReportMistake(scheduler.options, ReportCode::BadOption,
                   "Lower these options, or raise the limits of the process.",
                   "the scheduler cannot start: the system refuses the thread of worker %u of %u, "
                   "with a stack of %zu bytes (SchedulerOptions::workers, threadStackBytes)",
-                  refused, scheduler.workerCount, scheduler.options.threadStackBytes);
+                  next, scheduler.workerCount, scheduler.options.threadStackBytes);
     return false;
 }
 
@@ -278,6 +283,17 @@ void EndFibers(Scheduler &scheduler) noexcept {
     scheduler.ending = nullptr;
 }
 
+// Waits until no thread of the host runs a worker from `first` on.
+void AwaitHostThreads(Scheduler &scheduler, uint32_t first) noexcept {
+    // acquire: of each thread that has left, this one sees everything. The read-modify-writes form
+    // a release sequence.
+    while (scheduler.absent.load(kAcquire) != scheduler.workerCount - first)
+        scheduler.hostThreadLeft.Park();
+    // The last one may still be about to go out.
+    for (Backoff backoff; !EntryGate::NobodyInside(*scheduler.taskScheduler); backoff.Next()) {
+    }
+}
+
 // Joins the threads of the workers from `first` on, and ends all fibers.
 void JoinThreads(Scheduler &scheduler, uint32_t first) noexcept {
     if (scheduler.options.hostThreads)
@@ -289,6 +305,7 @@ void JoinThreads(Scheduler &scheduler, uint32_t first) noexcept {
     WEFT_INVARIANT(scheduler, PendingTasks(scheduler) == 0 || IsGivenUp(scheduler),
                    "a submitted task runs exactly once");
     EndFibers(scheduler);
+    race::SawAll(&scheduler);
 }
 
 // Without workers the caller of Stop attaches itself and runs the work that is left. That includes
@@ -325,10 +342,8 @@ void BeginWith(Worker &worker, const Task &task, const TaskOptions &options) noe
     CountTasks(scheduler, &worker, 1, nullptr, options);
     const uint32_t number =
         IsTraced(scheduler) ? TraceSubmit(scheduler, &worker, 1, &task, of, level) : 0;
-    const ChunkList tasks =
-        MakeChunks(scheduler, &worker, 1, &task, of, level, options.worker, number);
     worker.comesNext =
-        AcquireFiber(worker, {Entry::Of(*tasks.newest), level, options.worker != kAnyWorker});
+        AcquireFiber(worker, {Entry::Of(task, of, number), level, options.worker != kAnyWorker});
 }
 
 }  // namespace
@@ -348,7 +363,6 @@ Status RunScheduler(TaskScheduler &taskScheduler, const Task &main,
     race::ThreadBegan(&worker);
     ThreadMain(worker);
     JoinThreads(*scheduler, 1);
-    race::SawAll(scheduler);
     DeleteScheduler(*scheduler);
     return Status::Ok;
 }
@@ -375,7 +389,6 @@ bool StopScheduler(TaskScheduler &taskScheduler, uint64_t withdrawsAt) noexcept 
     else
         WakeOne(scheduler, nullptr, kPlainLevels);
     JoinThreads(scheduler, 0);
-    race::SawAll(&scheduler);
     const bool isComplete = !scheduler.lateEnd.hasWithdrawn;
     DeleteScheduler(scheduler);
     return isComplete;

@@ -1,7 +1,6 @@
 // The threads of workers.
 #include "scheduler/life/life.h"
 
-#include "platform/backoff.h"
 #include "platform/floating_point.h"
 #include "scheduler/diagnose/watch.h"
 #include "scheduler/policy/next_work.h"
@@ -161,12 +160,11 @@ Taken RunAbsentWorker(TaskScheduler &taskScheduler, uint32_t index) noexcept {
 // A worker that finds nothing leaves the thread to the next one (Worker::leaves).
 void RunAbsentWorkers(Scheduler &scheduler) noexcept {
     const uint64_t floatingPoint = FloatingPointControl();
-    void *const outerSlot = env::ThreadSlot();
     for (uint32_t i = 0; i < scheduler.workerCount; ++i) {
         Worker &worker = scheduler.workers[i];
         if (!TakeIfAbsent(worker)) continue;
         SetFloatingPointControl(scheduler.threads.floatingPoint);
-        worker.outerSlot = outerSlot;
+        worker.outerSlot = env::ThreadSlot();
         worker.leaves = true;
         race::ThreadBegan(&worker);
         Begin(worker);
@@ -185,16 +183,6 @@ void RunAbsentWorkers(Scheduler &scheduler) noexcept {
         scheduler.absent.fetch_add(1, kRelaxed);  // relaxed: for this thread
     }
     SetFloatingPointControl(floatingPoint);
-}
-
-void AwaitHostThreads(Scheduler &scheduler, uint32_t first) noexcept {
-    // acquire: of each thread that has left, this one sees everything. The read-modify-writes form
-    // a release sequence.
-    while (scheduler.absent.load(kAcquire) != scheduler.workerCount - first)
-        scheduler.hostThreadLeft.Park();
-    // The last one may still be about to go out.
-    for (Backoff backoff; !EntryGate::NobodyInside(*scheduler.taskScheduler); backoff.Next()) {
-    }
 }
 
 }  // namespace weft::internal

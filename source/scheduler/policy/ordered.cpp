@@ -40,9 +40,8 @@ using Queue = WorkStealingDeque<Entry>;
 template <class Wants>
 bool TakeIf(Queue &queue, Entry &taken, Wants wants) noexcept {
     bool isTaken = false;
-    for (uint64_t left = queue.Size(); left != 0; --left) {
-        Entry entry;
-        if (!queue.TakeOldest(entry)) break;
+    Entry entry;
+    for (uint64_t left = queue.Size(); left != 0 && queue.TakeOldest(entry); --left) {
         if (!isTaken && wants(entry)) {
             taken = entry;
             isTaken = true;
@@ -68,7 +67,7 @@ Work TakePinnedAt(Worker &worker, Level level, uint64_t &before) noexcept {
 // The same for the own deque. The usual order takes its newest entry.
 Work TakeOwnAt(Worker &worker, Level level, bool oldestFirst, uint64_t &before) noexcept {
     Queue &queue = worker.queue[level.Index()];
-    const uint64_t size = worker.filter.May(level) && queue.IsAcquired() ? queue.Size() : 0;
+    const uint64_t size = worker.filter.May(level) ? queue.Size() : 0;
     if (before >= size) {
         before -= size;
         return {};
@@ -141,7 +140,7 @@ bool Count(Order &order) noexcept {
 Work PickOwnDrawn(Worker &worker) noexcept {
     for (uint32_t levels = worker.filter.runs; levels != 0; levels &= levels - 1) {
         Queue &queue = worker.queue[LowestBit(levels)];
-        const uint64_t size = queue.IsAcquired() ? queue.Size() : 0;
+        const uint64_t size = queue.Size();
         uint64_t older = size != 0 ? worker.scheduler->order->Choose(size) : 0;
         for (Entry entry; older != 0 && queue.TakeOldest(entry); --older) queue.Push(entry);
     }
@@ -188,10 +187,8 @@ bool DrawInline(Worker &worker, const Counter &counter, uint32_t levels, Entry &
     uint64_t number = 0;
     const auto search = [&](auto takes) {
         for (uint32_t left = levels; left != 0; left &= left - 1) {
-            Queue &queue = worker.queue[LowestBit(left)];
-            if (queue.IsAcquired() && TakeIf(queue, entry, [&](const Entry &next) {
-                    return next.TheCounter() == &counter && takes();
-                }))
+            if (TakeIf(worker.queue[LowestBit(left)], entry,
+                       [&](const Entry &next) { return next.TheCounter() == &counter && takes(); }))
                 return true;
         }
         return false;

@@ -2,7 +2,6 @@
 #include "scheduler/policy/own_tasks.h"
 
 #include "scheduler/policy/places.h"
-#include "scheduler/state/groups.h"
 #include "scheduler/submit/wake.h"
 
 #include <algorithm>
@@ -96,12 +95,8 @@ bool TakeAtEnd(Worker &worker, Queue &queue, Level level, Entry &entry) noexcept
     const auto wants = [&](const Entry &next) {
         return IsWanted(worker, next.CounterOfIt(), next.Scope());
     };
-    if (&queue == &worker.queue[level.Index()] && queue.PopIf(entry, wants)) return true;
-    StealResult result;
-    do {
-        result = queue.StealIf(entry, wants);
-    } while (result == StealResult::Lost);
-    return result == StealResult::Taken;
+    return (&queue == &worker.queue[level.Index()] && queue.PopIf(entry, wants)) ||
+           queue.TakeOldestIf(entry, wants);
 }
 
 bool Dig(Worker &worker, Queue &queue, Level level, Entry &entry) noexcept {
@@ -117,15 +112,14 @@ bool Dig(Worker &worker, Queue &queue, Level level, Entry &entry) noexcept {
 template <class Take>
 Work FromAllDeques(Worker &worker, Take take) noexcept {
     Scheduler &scheduler = *worker.scheduler;
-    uint32_t levels = worker.filter.runs & LevelsOf(SlotsInUse(scheduler));
     const uint32_t slots = scheduler.Slots();
-    for (; levels != 0; levels &= levels - 1) {
+    for (uint32_t levels = worker.filter.runs; levels != 0; levels &= levels - 1) {
         const Level level = Level::At(LowestBit(levels));
         for (uint32_t i = 0; i < slots; ++i) {
             // its own deque first
             Queue &queue = scheduler.workers[(worker.index + i) % slots].queue[level.Index()];
             Entry entry;
-            if (queue.IsAcquired() && take(worker, queue, level, entry))
+            if (take(worker, queue, level, entry))
                 return {entry.WithScope(worker.ownWaits->scope), level, false};
         }
     }
@@ -151,26 +145,6 @@ Work PickOwn(Worker &worker) noexcept {
         while (const Work work = TakeBehind(worker, level)) PushEntry(worker, level, work.entry);
     }
     return FromAllDeques(worker, Dig);
-}
-
-InOwnScope::InOwnScope(Fiber &self, const Counter &counter) noexcept
-    : m_self(self), m_outer(self.scope) {
-    Worker &worker = *self.worker;
-    // relaxed: it is only a number
-    const uint32_t number = worker.scheduler->scopes.fetch_add(1, kRelaxed);
-    m_wait = {&counter,        number % Entry::kMostScopes + 1,
-              &self,           worker.comesNext,
-              worker.ownWaits, env::Ticks() - worker.scheduler->tuning.millisecond};
-    worker.ownWaits = &m_wait;
-    self.scope = m_wait.scope;
-}
-
-// Waits on one worker need not end in order. The fiber is on the same worker as before.
-InOwnScope::~InOwnScope() {
-    OwnWait **link = &m_self.worker->ownWaits;
-    while (*link != &m_wait) link = &(*link)->next;
-    *link = m_wait.next;
-    m_self.scope = m_outer;
 }
 
 }  // namespace weft::internal

@@ -13,21 +13,7 @@
 
 namespace weft::internal {
 
-/// Returns what the worker runs next, or nothing.
+/// Returns what the worker runs next, or nothing. wait/wait.cpp begins and ends such waits.
 Work PickOwn(Worker &worker) noexcept;
-
-/// While it lives, the calling task waits with OwnTasks for `counter`.
-class InOwnScope {
-public:
-    InOwnScope(Fiber &self, const Counter &counter) noexcept;
-    ~InOwnScope();
-    InOwnScope(const InOwnScope &) = delete;
-    InOwnScope &operator=(const InOwnScope &) = delete;
-
-private:
-    Fiber &m_self;
-    const uint32_t m_outer;
-    OwnWait m_wait;
-};
 
 }  // namespace weft::internal

@@ -15,9 +15,6 @@ namespace weft::internal {
 
 namespace {
 
-// A flood of deadlines does not keep the worker here.
-constexpr uint32_t kMostDue = 8;
-
 // Deadlines up to this time are due.
 uint64_t DueNow(const Scheduler &scheduler) noexcept {
     return IsOrdered(scheduler) ? scheduler.order->settled : env::Now();
@@ -39,6 +36,7 @@ bool ClaimTimer(Scheduler &scheduler, const Worker &worker, Timer &timer) noexce
 bool TakeDueTimers(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     const auto claim = [&](Timer &timer) { return ClaimTimer(scheduler, worker, timer); };
+    constexpr uint32_t kMostDue = 8;    // a flood of deadlines does not keep the worker here
     uint32_t due[kMostDue], count = 0;  // owners
     while (count < kMostDue) {
         Timer *const timer = scheduler.timers.TakeDue(DueNow(scheduler), claim);
@@ -84,12 +82,9 @@ void TakeMail(Worker &worker) noexcept {
 // A traced entry was stolen. A task needs a chunk then, which has room for the victim.
 void NoteVictim(Worker &worker, Level level, Entry &entry, uint32_t victim) noexcept {
     if (entry.TheKind() == Entry::Fiber) return;
-    if (entry.TheKind() == Entry::Task) {
-        const Task task = entry.TheTask();
-        entry = Entry::Of(
-            FillChunk(*worker.scheduler, &worker, 1, &task, entry, level, entry.Number()));
-    }
-    entry.TheChunk().stolenFrom = victim;
+    Chunk &chunk = ChunkFor(worker, entry, level);
+    chunk.stolenFrom = victim;
+    if (entry.TheKind() == Entry::Task) entry = Entry::Of(chunk);
 }
 
 // Returns true if the worker must not steal of the level yet. If the ticks have begun anew, returns
@@ -118,10 +113,9 @@ void NoteLoot(Worker &worker, uint64_t now, Level level) noexcept {
     thief.isBusy = thief.isPatient = true;
 }
 
-constexpr uint64_t kMostMore = 24;  // the most entries that are taken in addition to the first
-
 // Moves an eighth of the remaining entries to the own deque.
 void TakeMore(Worker &worker, uint32_t victim, Level level) noexcept {
+    constexpr uint64_t kMostMore = 24;
     WorkStealingDeque<Entry> &queue = worker.scheduler->workers[victim].queue[level.Index()];
     const uint64_t most = std::min(queue.Size() / 8, kMostMore);
     Entry more[kMostMore];
@@ -149,21 +143,12 @@ bool MayTake(const Worker &worker, Node &node) noexcept {
     return IsWanted(worker, entry.CounterOfIt(), entry.Scope());
 }
 
-void PassWakeUpsOn(Worker &worker) noexcept {
-    const uint32_t mine = worker.filter.isChoosy ? kAllLevels : kAllLevels & ~kPlainLevels;
-    for (uint32_t levels = worker.filter.may & mine; levels != 0; levels &= levels - 1) {
-        const Level level = Level::At(LowestBit(levels));
-        if (AnyOf(worker, level)) Published(*worker.scheduler, &worker, level, 1);
-    }
-}
-
 bool TakeArrivals(Worker &worker) noexcept {
     Scheduler &scheduler = *worker.scheduler;
-    bool wasDue = false;
     if (!scheduler.injector.LooksEmpty()) TakeInjected(worker);
-    if ((scheduler.notices.Look() & Notices::kTimed) != 0 &&
-        (IsOrdered(scheduler) || scheduler.timers.MayBeDue()))
-        wasDue = TakeDueTimers(worker);
+    const bool wasDue = (scheduler.notices.Look() & Notices::kTimed) != 0 &&
+                        (IsOrdered(scheduler) || scheduler.timers.MayBeDue()) &&
+                        TakeDueTimers(worker);
     if (!worker.inbox.LooksEmpty() || IsStale(worker)) TakeMail(worker);  // the last: see IsStale
     return wasDue;
 }
@@ -201,11 +186,7 @@ Work Steal(Worker &worker, Level level, bool isFair) noexcept {
             leaves = leaves || (isPatient && isAlone);
             return !isPatient || !isAlone;
         };
-        StealResult result;
-        do {
-            result = queue.StealIf(work.entry, wants);
-        } while (result == StealResult::Lost);
-        if (result != StealResult::Taken) continue;
+        if (!queue.TakeOldestIf(work.entry, wants)) continue;
         NoteLoot(worker, now, level);
         if (leaves) thief.isPatient = false;
         worker.figures.Count(&Figures::steals);

@@ -72,8 +72,4 @@ bool AnyOf(const Worker &worker, Level level) noexcept;
 /// the last look of a worker that has announced its sleep.
 bool AnyWork(const Worker &worker) noexcept;
 
-/// Wakes others for queued work of the levels for which this worker may have been woken. In runs
-/// with groups, or if the worker is choosy, call it when the worker has found work.
-void PassWakeUpsOn(Worker &worker) noexcept;
-
 }  // namespace weft::internal

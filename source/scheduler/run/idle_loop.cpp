@@ -14,8 +14,6 @@ namespace weft::internal {
 
 namespace {
 
-constexpr uint32_t kMostPauses = 64;
-
 // Cancels the sleep, or consumes the Unpark of the thread that has taken this sleeper.
 void GetUp(Worker &worker) noexcept {
     if (!worker.scheduler->idle.TakeAt(worker.index)) worker.parker.Park();
@@ -42,10 +40,7 @@ void ParkInTime(Worker &worker) noexcept {
     uint64_t next = std::min(scheduler.timers.Next(), looksAt),
              until = scheduler.keeperUntil.load(kSeqCst);
     do {
-        if (next >= until) {
-            worker.parker.Park();
-            return;
-        }
+        if (next >= until) return worker.parker.Park();
     } while (!scheduler.keeperUntil.compare_exchange_strong(until, next, kSeqCst, kSeqCst));
     const bool woken = scheduler.timers.Next() >= next && worker.parker.ParkUntil(next);
     scheduler.keeperUntil.compare_exchange_strong(next, Timers::kNever, kSeqCst, kRelaxed);
@@ -82,8 +77,7 @@ uint64_t CountQueued(const Worker &worker) noexcept {
     const uint32_t slots = scheduler.Slots();
     uint64_t count = 0;
     for (uint32_t i = 0; i < slots; ++i) {
-        for (const auto &queue : scheduler.workers[i].queue)
-            count += queue.IsAcquired() ? queue.Size() : 0;
+        for (const auto &queue : scheduler.workers[i].queue) count += queue.Size();
     }
     for (const NodeQueue &pinned : worker.pinned) {
         for (const Node *node = pinned.first; node != nullptr; node = node->next) ++count;
@@ -108,6 +102,15 @@ Fiber *FindFiber(Worker &worker) noexcept {
     return nullptr;
 }
 
+// Wakes others for queued work of the levels for which this worker may have been woken.
+void PassWakeUpsOn(Worker &worker) noexcept {
+    const uint32_t mine = worker.filter.isChoosy ? kAllLevels : kAllLevels & ~kPlainLevels;
+    for (uint32_t levels = worker.filter.may & mine; levels != 0; levels &= levels - 1) {
+        const Level level = Level::At(LowestBit(levels));
+        if (AnyOf(worker, level)) Published(*worker.scheduler, &worker, level, 1);
+    }
+}
+
 // The worker's filter has changed while it searches.
 void SearchAs(Worker &worker, bool isChoosy) noexcept {
     Scheduler &scheduler = *worker.scheduler;
@@ -120,6 +123,7 @@ void SearchAs(Worker &worker, bool isChoosy) noexcept {
 }  // namespace
 
 bool FindWork(Worker &worker, Work &work) noexcept {
+    constexpr uint32_t kMostPauses = 64;
     Scheduler &scheduler = *worker.scheduler;
     worker.current->counter.store(nullptr, kRelaxed);
     worker.current->name.store(nullptr, kRelaxed);
@@ -158,9 +162,8 @@ bool FindWork(Worker &worker, Work &work) noexcept {
     worker.rest.kind.store(Rest::kNone, kRelaxed);
     StartClock(worker);
     if (scheduler.idle.StopSearching(isChoosy)) passes = std::max({passes, worker.thief.left, 1u});
-    const bool wakes = WakePlain(scheduler, &worker, passes);
     // The worker may have been expected to keep the earliest deadline.
-    if (!wakes) KeepDeadline(scheduler, &worker);
+    if (!WakePlain(scheduler, &worker, passes)) KeepDeadline(scheduler, &worker);
     if (scheduler.options.groupCount != 0 || worker.filter.isChoosy) PassWakeUpsOn(worker);
     return true;
 }

@@ -72,16 +72,9 @@ Fiber *Rescue(Worker &worker, const Work &work) noexcept {
 
 void PutBehind(Worker &worker, const Work &work) noexcept {
     AddTo(worker.rest.refused, 1, kRelaxed);  // published by the end of the look
-    Chunk *chunk;
-    if (work.entry.TheKind() == Entry::Chunk) {
-        chunk = &work.entry.TheChunk();
-    } else {
-        const Task task = work.entry.TheTask();
-        chunk = &FillChunk(*worker.scheduler, &worker, 1, &task, work.entry, work.level,
-                           work.entry.Number());
-    }
-    if (!chunk->isPinned) return Inject(*worker.scheduler, &worker, chunk, chunk, 1);
-    worker.pinned[static_cast<uint32_t>(work.level.priority)].PushBack(*chunk);
+    Chunk &chunk = ChunkFor(worker, work.entry, work.level);
+    if (!chunk.isPinned) return Inject(*worker.scheduler, &worker, &chunk, &chunk, 1);
+    worker.pinned[static_cast<uint32_t>(work.level.priority)].PushBack(chunk);
     NoteFilter(worker);
 }
 

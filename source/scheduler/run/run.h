@@ -26,13 +26,6 @@ void CheckFloatingPoint(const Fiber &self, uint64_t before) noexcept;
 /// Called instead of the function of a task that is skipped. If it is a closure, destroys it.
 void SkipTask(const Fiber &self, Task task) noexcept;
 
-WEFT_FORCEINLINE void CallOrSkip(const Fiber &self, TaskScheduler *scheduler, Task task,
-                                 TaskGroup *group) {
-    if (WEFT_UNLIKELY(group != nullptr) && TaskGroupAccess::Skips(*group))
-        return SkipTask(self, task);
-    task.function(scheduler, task.arg);
-}
-
 /// Calls the function of a task, unless its group is cancelled. `group`: null if there is none.
 WEFT_FORCEINLINE void CallTask(const Fiber &self, TaskScheduler *scheduler, Task task,
                                TaskGroup *group) noexcept {
@@ -43,12 +36,15 @@ WEFT_FORCEINLINE void CallTask(const Fiber &self, TaskScheduler *scheduler, Task
 #endif
 #if defined(__cpp_exceptions) || defined(_CPPUNWIND)
     try {
-        CallOrSkip(self, scheduler, task, group);
+#endif
+        if (WEFT_UNLIKELY(group != nullptr) && TaskGroupAccess::Skips(*group))
+            SkipTask(self, task);
+        else
+            task.function(scheduler, task.arg);
+#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
     } catch (...) {
         TaskThrew(self, group);
     }
-#else
-    CallOrSkip(self, scheduler, task, group);
 #endif
 #if defined(WEFT_DEBUG)
     CheckFloatingPoint(self, floatingPoint);
@@ -102,8 +98,7 @@ void FinishSwitch(Worker &worker) noexcept;
 /// may run the work itself and is not left (WithoutFiber).
 void Suspend(Fiber &self, Destination destination) noexcept;
 
-// A worker without a free fiber (rescue.cpp). It can continue ready fibers and rescue tasks. All
-// other tasks have to wait.
+// A worker without a free fiber (rescue.cpp).
 
 /// Returns a fiber that waits for the task, directly or through other tasks. It has the work then,
 /// and runs it before it goes on waiting. Returns null if there is none: the work is the caller's.

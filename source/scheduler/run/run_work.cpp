@@ -50,8 +50,6 @@ void CheckFloatingPoint(const Fiber &self, uint64_t before) noexcept {
 
 namespace {
 
-constexpr uint32_t kTasksToLook = 4;  // tasks of a chunk between two looks
-
 // Returns true if others are idle, and find nothing to steal in this worker's deque.
 WEFT_FORCEINLINE bool OthersStarve(const Worker &worker, const Chunk &chunk) noexcept {
     return worker.scheduler->idle.AnyIdle() && worker.queue[chunk.level.Index()].LooksEmpty();
@@ -79,6 +77,7 @@ WEFT_NOINLINE bool GoesOn(Worker &worker, Chunk &chunk, uint32_t picks) noexcept
 // a long one. The first task counts as a pick already.
 template <class Call>
 WEFT_FORCEINLINE void RunTasksOf(Fiber &self, Chunk &chunk, Call call) noexcept {
+    constexpr uint32_t kTasksToLook = 4;  // tasks between two looks
     Worker *worker = self.worker;
     Counter *const counter = chunk.of.TheCounter();
     const uint32_t last = chunk.end - 1u;
@@ -131,24 +130,6 @@ void RunSpecial(Fiber &self, Chunk &chunk) noexcept {
     if (isTraced) TellKeptEnd(*self.worker);
 }
 
-}  // namespace
-
-void RunTraced(Fiber &self, const Entry &entry) noexcept {
-    const Task task = entry.TheTask();
-    const TracedTask traced(self, task, entry, entry.Number(), kAnyWorker, false);
-    RunTask(self, task, GroupOf(entry));
-}
-
-void RunChunk(Fiber &self, Chunk &chunk) noexcept {
-    if (IsTraced(*self.worker->scheduler) || WEFT_UNLIKELY(chunk.of.IsOfGroup()))
-        return RunSpecial(self, chunk);
-    RunTasksOf(self, chunk, [&](TaskScheduler *scheduler, Task task, uint32_t) {
-        CallTask(self, scheduler, task, nullptr);
-    });
-}
-
-namespace {
-
 WEFT_FORCEINLINE void RunWork(Fiber &self, const Entry &entry, Level level,
                               bool isPinned) noexcept {
     Worker &worker = *self.worker;
@@ -180,8 +161,20 @@ Work EndOnFiber(Worker &worker) noexcept {
 
 }  // namespace
 
-// RegisterWaiter wakes no keeper if the worker is about to search. If the worker then finds work,
-// it wakes a keeper here.
+void RunTraced(Fiber &self, const Entry &entry) noexcept {
+    const Task task = entry.TheTask();
+    const TracedTask traced(self, task, entry, entry.Number(), kAnyWorker, false);
+    RunTask(self, task, GroupOf(entry));
+}
+
+void RunChunk(Fiber &self, Chunk &chunk) noexcept {
+    if (IsTraced(*self.worker->scheduler) || WEFT_UNLIKELY(chunk.of.IsOfGroup()))
+        return RunSpecial(self, chunk);
+    RunTasksOf(self, chunk, [&](TaskScheduler *scheduler, Task task, uint32_t) {
+        CallTask(self, scheduler, task, nullptr);
+    });
+}
+
 FiberContext *FiberMain(void *arg) noexcept {
     Fiber &self = *static_cast<Fiber *>(arg);
     FinishSwitch(*self.worker);
@@ -191,7 +184,7 @@ FiberContext *FiberMain(void *arg) noexcept {
             return self.worker->scheduler->ending;
         while (work || (work = NextWork(*self.worker)) || FindWork(*self.worker, work)) {
             if (std::exchange(self.begins, false))
-                KeepDeadline(*self.worker->scheduler, self.worker);
+                KeepDeadline(*self.worker->scheduler, self.worker);  // see RegisterWaiter
             if (work.entry.TheKind() == Entry::Fiber) break;
             RunWork(self, work.entry, work.level, work.isPinned);
             if (work.isPinned) Unbind(*self.worker->scheduler, self.worker, *self.worker, 1);

@@ -60,6 +60,12 @@ Chunk &FillChunk(Scheduler &scheduler, const Worker *worker, uint32_t count, con
     return chunk;
 }
 
+Chunk &ChunkFor(const Worker &worker, const Entry &entry, Level level) noexcept {
+    if (entry.TheKind() == Entry::Chunk) return entry.TheChunk();
+    const Task task = entry.TheTask();
+    return FillChunk(*worker.scheduler, &worker, 1, &task, entry, level, entry.Number());
+}
+
 void GiveChunk(Scheduler &scheduler, const Worker *worker, Chunk &chunk) noexcept {
     const uint32_t user = CacheOf(worker);
     if ((chunk.index & kIsSingle) != 0)

@@ -15,6 +15,9 @@ uint32_t ChunkSize(const Scheduler &scheduler, uint32_t count, uint32_t onWorker
 Chunk &FillChunk(Scheduler &scheduler, const Worker *worker, uint32_t count, const Task *tasks,
                  const TasksOf &of, Level level, uint32_t number = 0) noexcept;
 
+/// Returns the chunk of an entry that is no fiber. If it is a task, takes a chunk for it.
+Chunk &ChunkFor(const Worker &worker, const Entry &entry, Level level) noexcept;
+
 /// Gives the chunk back to its pool.
 void GiveChunk(Scheduler &scheduler, const Worker *worker, Chunk &chunk) noexcept;
 

@@ -14,6 +14,8 @@ namespace weft::internal {
 
 namespace {
 
+using Registration = Counters::Registration;
+
 // Returns false, after a report, if another scheduler uses one of the counters.
 bool AreOurs(Scheduler &scheduler, const char *call, uint32_t count,
              const CounterTarget *targets) noexcept {
@@ -36,11 +38,8 @@ void ReportNoRecord(Scheduler &scheduler, const char *call, const char *instead)
 // meanwhile: the tasks may have run by then.
 class Submission {
 public:
-    using Registration = Counters::Registration;
-
     Submission(Scheduler &scheduler, Worker *worker, const LaterTasks &tasks) noexcept
         : m_scheduler(scheduler),
-          m_worker(worker),
           m_self(worker != nullptr ? worker->current : nullptr),
           m_group(tasks.options.taskGroup),
           m_priority(tasks.options.priority),
@@ -51,8 +50,9 @@ public:
     // Makes the object, which waits for `left` things and the call, and hands the tasks over when
     // `firesAt` of them are left. Returns null after a report.
     Deferred *Begin(const LaterTasks &later, uint32_t left, uint32_t firesAt = 0) noexcept {
-        if (m_worker != nullptr) Flush(*m_worker);
-        const uint32_t index = m_scheduler.pools.deferred.Take(CacheOf(m_worker));
+        Worker *const worker = TheWorker();
+        if (worker != nullptr) Flush(*worker);
+        const uint32_t index = m_scheduler.pools.deferred.Take(CacheOf(worker));
         if (index == m_scheduler.pools.deferred.kNone) {
             ReportMistake(m_scheduler.options, ReportCode::OutOfMemory,
                           "Let fewer batches wait at once.",
@@ -63,7 +63,7 @@ public:
             m_group == nullptr || RaiseNow(m_scheduler, *TaskGroupAccess::CounterOf(m_group), 1);
         if (!isHeld || !Count(later)) {
             if (isHeld) LetGroupGo();
-            m_scheduler.pools.deferred.GiveBack(index, CacheOf(m_worker));
+            m_scheduler.pools.deferred.GiveBack(index, CacheOf(worker));
             return nullptr;
         }
         m_deferred = &m_scheduler.pools.deferred.At(index);
@@ -80,9 +80,9 @@ public:
         deferred.isKept = later.IsKept();
         deferred.isPeriodic = m_group != nullptr && TaskGroupAccess::IsPeriodic(*m_group);
         deferred.tasks =
-            MakeChunks(m_scheduler, m_worker, later.count, later.tasks,
-                       TasksWith(m_worker, m_counter, later.options),
-                       LevelOf(m_scheduler, m_worker, later.options), later.options.worker);
+            MakeChunks(m_scheduler, worker, later.count, later.tasks,
+                       TasksWith(worker, m_counter, later.options),
+                       LevelOf(m_scheduler, worker, later.options), later.options.worker);
         // relaxed: the store below publishes it
         deferred.counter.store(m_counter, kRelaxed);
         // release: publishes the object to WithdrawTasks
@@ -139,7 +139,7 @@ public:
         if (m_group != nullptr && TaskGroupAccess::IsCancelledLast(*m_group))
             WithdrawTasks(m_scheduler, TheWorker(), m_handle, false);
         LetGroupGo();
-        if (m_worker == nullptr) LetOneLook(m_scheduler);
+        if (m_self == nullptr) LetOneLook(m_scheduler);
         if (m_handsOn) HandOn(*TheWorker(), m_counter);
     }
 
@@ -147,13 +147,13 @@ public:
 
 private:
     // The call may have waited, and then continued on another worker.
-    Worker *TheWorker() const noexcept { return m_self != nullptr ? m_self->worker : m_worker; }
+    Worker *TheWorker() const noexcept { return m_self != nullptr ? m_self->worker : nullptr; }
 
     bool Count(const LaterTasks &later) noexcept {
         if (!CountInGroup(m_scheduler.options, later.options, m_counter)) return false;
         m_handsOn = later.goesOn && m_counter != nullptr && m_self != nullptr &&
                     m_self->CounterOfTask() == m_counter;
-        return CountTasks(m_scheduler, m_worker, later.count, m_handsOn ? nullptr : m_counter,
+        return CountTasks(m_scheduler, TheWorker(), later.count, m_handsOn ? nullptr : m_counter,
                           later.options);
     }
 
@@ -163,7 +163,6 @@ private:
     }
 
     Scheduler &m_scheduler;
-    Worker *const m_worker;
     Fiber *const m_self;
     // the options may be gone at the end
     TaskGroup *const m_group;
@@ -193,7 +192,6 @@ bool MayDefer(Scheduler &scheduler, const TaskOptions &options, const char *call
 
 bool SubmitAfter(Scheduler &scheduler, Worker *worker, uint32_t afterCount,
                  const CounterTarget *after, const LaterTasks &tasks) noexcept {
-    using Registration = Counters::Registration;
     if (!AreOurs(scheduler, tasks.call, afterCount, after)) return false;
     Submission submission(scheduler, worker, tasks);
     if (submission.Begin(tasks, afterCount) == nullptr) {
@@ -237,7 +235,6 @@ bool SubmitAt(Scheduler &scheduler, Worker *worker, uint64_t deadline,
 // are gone, the tasks are handed over. From the registration on, this call uses only the object.
 bool SubmitAfterOrAt(Scheduler &scheduler, Worker &worker, const CounterTarget &after,
                      uint64_t deadline, const LaterTasks &tasks, uint32_t &index) noexcept {
-    using Registration = Counters::Registration;
     if (!AreOurs(scheduler, tasks.call, 1, &after)) return false;
     Submission submission(scheduler, &worker, tasks);
     Deferred *const deferred = submission.Begin(tasks, 3, 2);
@@ -300,7 +297,7 @@ uint32_t CountDeferred(Scheduler &scheduler, bool timed) noexcept {
 
 bool WithdrawTasks(Scheduler &scheduler, Worker *worker, DeferredHandle handle,
                    bool replaces) noexcept {
-    Deferred *const deferred = ClaimTasks(scheduler, handle);
+    Deferred *const deferred = ReferTo(scheduler, handle, Deferred::kWithdrawn);
     if (deferred != nullptr) DeliverClaimed(scheduler, worker, *deferred, replaces);
     return deferred != nullptr;
 }

@@ -68,11 +68,8 @@ Deferred *ReferTo(Scheduler &scheduler, DeferredHandle handle, uint64_t flags = 
 bool WithdrawTasks(Scheduler &scheduler, Worker *worker, DeferredHandle handle,
                    bool replaces) noexcept;
 
-/// WithdrawTasks in two steps, for callers that do something in between. ClaimTasks returns null if
-/// it is too late. Otherwise the tasks are the caller's, and so the group that counts them lives.
-inline Deferred *ClaimTasks(Scheduler &scheduler, DeferredHandle handle) noexcept {
-    return ReferTo(scheduler, handle, Deferred::kWithdrawn);
-}
+/// The second half of WithdrawTasks. After the first half, ReferTo with kWithdrawn, the tasks are
+/// the caller's, and so the group that counts them lives.
 void DeliverClaimed(Scheduler &scheduler, Worker *worker, Deferred &deferred,
                     bool replaces) noexcept;
 

@@ -35,19 +35,6 @@ bool SuspendOutside(EntryGate::Visit &visit, Worker &mine, Counter &told,
     return isTold;
 }
 
-// Parks a worker's thread. Meanwhile the worker counts as idle (diagnose/stall.cpp).
-bool ParkWorker(Worker &worker, ThreadWaiter &waiter, uint64_t deadline) noexcept {
-    worker.rest.blockedOn.store(&waiter, kSeqCst);  // see diagnose/stall.cpp
-    bool isTold;
-    uint64_t until;
-    do {
-        until = std::min(deadline, WatchForStall(*worker.scheduler));
-        isTold = waiter.parker.ParkUntil(until);
-    } while (!isTold && until != deadline);
-    worker.rest.blockedOn.store(nullptr, kRelaxed);
-    return isTold;
-}
-
 // Returns the worker if the caller is a task of another scheduler that may be suspended, else null.
 Worker *OtherWorker() noexcept {
     Worker *const worker = CurrentWorker();
@@ -143,8 +130,17 @@ bool BlockThread(Worker &worker, const WaitFor &what) noexcept {
     if (IsReached(what.counter, what.value)) return true;
     BeginWait(*worker.current, what);
     Emit(scheduler, &worker, TraceKind::Wait, &what.counter, what.value);
+    // meanwhile the worker counts as idle (diagnose/stall.cpp)
     const auto park = [&](ThreadWaiter &waiter, uint64_t deadline) {
-        return ParkWorker(worker, waiter, deadline);
+        worker.rest.blockedOn.store(&waiter, kSeqCst);
+        bool isTold;
+        uint64_t until;
+        do {
+            until = std::min(deadline, WatchForStall(scheduler));
+            isTold = waiter.parker.ParkUntil(until);
+        } while (!isTold && until != deadline);
+        worker.rest.blockedOn.store(nullptr, kRelaxed);
+        return isTold;
     };
     const Registration result = WaitOnThread(scheduler, &worker, nullptr, what, park);
     if (result == Registration::NoRecord) OutOfMemory(scheduler);

@@ -2,7 +2,6 @@
 #include "scheduler/wait/wait.h"
 
 #include "scheduler/policy/ordered.h"
-#include "scheduler/policy/own_tasks.h"
 #include "scheduler/policy/places.h"
 #include "scheduler/run/run.h"
 #include "scheduler/state/group_of_tasks.h"
@@ -100,13 +99,6 @@ bool MayRunOnTop(const Fiber &self, Level level) noexcept {
            (filter.May(self.level) || self.IsThreadStack()) && !WouldLeaveGroups(self, level);
 }
 
-// Returns true if the waiter may run tasks of its counter inline. Not if a wait forbids work of the
-// waiter's level on this worker.
-bool MayRunInline(const Fiber &self, const WaitFor &what) noexcept {
-    return self.worker->filter.May(self.level) || self.IsThreadStack() ||
-           what.meanwhile == Meanwhile::OwnTasks;
-}
-
 // Runs tasks of the frame's counter on the waiter's stack, while they are the newest of the worker
 // and nothing else is due. Returns how many have finished that are not counted. kPrivate: nobody
 // else waits for the counter, and the tasks are not traced. Otherwise each task is counted at once:
@@ -163,16 +155,6 @@ WEFT_NOINLINE void Lend(const Fiber &self, const Counter &counter, uint32_t leve
 
 void EmitWait(const Fiber &self, TraceKind kind, const WaitFor &what) noexcept {
     EmitNow(*self.worker->scheduler, self.worker, kind, &what.counter, what.value, kAnyWorker);
-}
-
-// For reports, see FiberWait::inlined.
-void ShowInlined(Fiber &self) noexcept {
-    const InlineFrame *frame = self.inlined;
-    for (std::atomic<const Counter *> &shown : self.wait.inlined) {
-        shown.store(frame != nullptr ? frame->counter : nullptr, kRelaxed);
-        if (frame == nullptr) return;
-        frame = frame->outer;
-    }
 }
 
 // Runs work on top of the frames of the calling fiber. Pinned work keeps the fiber on its worker
@@ -236,9 +218,11 @@ bool WaitHere(Fiber &self, const WaitFor &what) noexcept {
     env::PrefetchForWrite(&CounterAccess::Word(what.counter));  // RegisterWaiter writes it
     const uint32_t below = self.worker->holds & LevelsOnTop(self) & -(self.level.Bit() << 1);
     if (WEFT_UNLIKELY(below != 0) && what.value == 0) Lend(self, what.counter, below);
-    // A task that waits on this stack would keep a timed wait beyond its deadline.
+    // A task that waits on this stack would keep a timed wait beyond its deadline. And another wait
+    // may forbid work of the waiter's level on this worker.
     if (!race::kFinder && what.value == 0 && what.deadline == Timers::kNever &&
-        MayRunInline(self, what)) {
+        (self.worker->filter.May(self.level) || self.IsThreadStack() ||
+         what.meanwhile == Meanwhile::OwnTasks)) {
         InlineFrame frame;
         const RunsInline runs(self, frame, &what.counter, self.name.load(kRelaxed));
         RunInline<false>(self, frame, ~0u,
@@ -257,17 +241,23 @@ bool WaitHere(Fiber &self, const WaitFor &what) noexcept {
     return SuspendUntil(self, what);
 }
 
-bool WaitForOwn(Fiber &self, const WaitFor &what) noexcept {
-    const InOwnScope scope(self, what.counter);
-    NoteFilter(*self.worker);
-    return WaitHere(self, what);
-}
-
-// A limited wait begins (`waits` is 1) or ends (-1). During it the worker begins only tasks of
-// priorities below the limit.
-void Limit(Worker &worker, uint32_t limit, int waits) noexcept {
-    worker.filter.limits[limit] += static_cast<uint32_t>(waits);
+// The task comes back to this worker. Waits on one worker need not end in order.
+bool WaitForOwn(Worker &worker, const WaitFor &what) noexcept {
+    Fiber &self = *worker.current;
+    // relaxed: it is only a number
+    const uint32_t number = worker.scheduler->scopes.fetch_add(1, kRelaxed);
+    OwnWait wait{&what.counter,   number % Entry::kMostScopes + 1,
+                 &self,           worker.comesNext,
+                 worker.ownWaits, env::Ticks() - worker.scheduler->tuning.millisecond};
+    worker.ownWaits = &wait;
+    const uint32_t outer = std::exchange(self.scope, wait.scope);
     NoteFilter(worker);
+    const bool isReached = WaitHere(self, what);
+    OwnWait **link = &worker.ownWaits;
+    while (*link != &wait) link = &(*link)->next;
+    *link = wait.next;
+    self.scope = outer;
+    return isReached;
 }
 
 // With SchedulerOptions::migrateAfterWait: the task continues on another worker, unless it is bound
@@ -317,7 +307,12 @@ void BeginWait(Fiber &self, const WaitFor &what) noexcept {
     wait.target.store(what.value, kRelaxed);
     wait.deadline.store(what.deadline, kRelaxed);
     wait.kind.store(what.kind, kRelaxed);
-    ShowInlined(self);
+    const InlineFrame *frame = self.inlined;
+    for (std::atomic<const Counter *> &shown : wait.inlined) {
+        shown.store(frame != nullptr ? frame->counter : nullptr, kRelaxed);
+        if (frame == nullptr) return;
+        frame = frame->outer;
+    }
 }
 
 bool LeaveAtPoint(Fiber &self, bool calls) noexcept {
@@ -352,10 +347,15 @@ static WEFT_NOINLINE bool WaitSpecially(Worker &worker, const WaitFor &what) noe
     const uint32_t limit = what.meanwhile < Meanwhile::OwnTasks
                                ? kPriorities - static_cast<uint32_t>(what.meanwhile)
                                : 0;
-    if (limit != kPriorities) Limit(worker, limit, 1);
+    const auto addToLimit = [&](int waits) {
+        if (limit == kPriorities) return;
+        worker.filter.limits[limit] += static_cast<uint32_t>(waits);
+        NoteFilter(worker);
+    };
+    addToLimit(1);
     const bool isReached =
-        what.meanwhile == Meanwhile::OwnTasks ? WaitForOwn(self, what) : WaitHere(self, what);
-    if (limit != kPriorities) Limit(worker, limit, -1);
+        what.meanwhile == Meanwhile::OwnTasks ? WaitForOwn(worker, what) : WaitHere(self, what);
+    addToLimit(-1);
     self.pinnedTo = pinnedTo;
     if (pinnedTo == kAnyWorker) Unbind(*worker.scheduler, &worker, worker, 1);
     return isReached;
