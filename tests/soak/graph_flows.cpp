@@ -158,11 +158,14 @@ void Graph::Files(TaskScheduler &scheduler, Node &node, Random &random) {
             uint64_t value = 0;
             const int64_t place = node.number * int64_t{sizeof value};
             graph.CountWait();
-            const bool wrote = self.io.Write(self.file, &node.seed, sizeof value, place) == 8;
+            const int64_t wrote = self.io.Write(self.file, &node.seed, sizeof value, place);
             graph.CountWait();
-            const bool read = self.io.Read(self.file, &value, sizeof value, place) == 8;
-            if (!wrote || !read || value != node.seed)
-                graph.TheFigures().Fail("AsyncIo has read something else than it has written");
+            const int64_t read = self.io.Read(self.file, &value, sizeof value, place);
+            if (wrote != 8 || read != 8 || value != node.seed)
+                graph.TheFigures().Fail("AsyncIo: write %lld, read %lld (8), value %llx (%llx)",
+                                        static_cast<long long>(wrote), static_cast<long long>(read),
+                                        static_cast<unsigned long long>(value),
+                                        static_cast<unsigned long long>(node.seed));
         }
     };
     AsyncIoOptions options;

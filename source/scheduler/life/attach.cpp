@@ -43,7 +43,7 @@ void LeftAttached(void *arg) {
     // the thread has forked: this is the child, and the worker is the parent's
     if (*worker.home == nullptr) return;
     // It ended in a task. Built without exceptions, weft finds out only here.
-    if (!worker.current->IsThreadStack()) CheckThreadStays();
+    if (!worker.current->IsHost()) CheckThreadStays();
     ReportMistake(worker.scheduler->options, ReportCode::LeftAttached,
                   "Call DetachThread before the thread ends.",
                   "a thread ended while it was attached as %u; it is detached now", worker.index);
