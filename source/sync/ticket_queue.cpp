@@ -85,9 +85,7 @@ bool TicketQueue::AddTask(const Ticket &ticket, QueuedTask &turn, Task task, Cou
     if (!turn.Prepare(scheduler, options, "TicketQueue::AddTask")) return false;
     // First into the list: without memory AddTaskAfter waits itself until it is the turn.
     const bool passes = Passes(ticket.m_number, turn.m_waiter);
-    if (turn.Submit(scheduler, !passes, task, counter, options)) {
-        return true;  // the queue may be gone, too
-    }
+    if (turn.Submit(scheduler, !passes, task, counter, options)) return true;  // this may be gone
     if (!passes) m_queue.Leave(scheduler, turn.m_waiter);
     turn.GiveUp();
     return false;
