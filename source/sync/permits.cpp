@@ -58,21 +58,9 @@
 #include "sync/wake_list.h"
 #include "weft/sync/first_of.h"
 
-#include <new>
-
 namespace weft::internal {
 
 namespace {
-
-// Prepares a waiter that has woken up in vain for the next notification. No other thread accesses
-// the counter: the last notifier has finished, and the next one has to take the lock first.
-void PrepareNextWait(Waiter &waiter) noexcept {
-    waiter.counter.~Counter();
-    new (&waiter.counter) Counter(1);
-    waiter.notified = false;
-    // relaxed: the last notifier has finished, and the lock orders this before the next one
-    waiter.wasRefused.store(false, kRelaxed);
-}
 
 // Pauses before a notified waiter takes the lock. If other threads take and give permits all the
 // time, they and the waiter would slow each other down. The more often the first waiter has been

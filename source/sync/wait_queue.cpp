@@ -44,7 +44,6 @@
 #include "platform/backoff.h"
 #include "platform/env.h"
 #include "scheduler/api/internal_api.h"
-#include "sync/wake_list.h"
 #include "weft/task_scheduler.h"
 
 namespace weft::internal {
