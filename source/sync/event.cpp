@@ -6,7 +6,6 @@
 // none (Auto).
 #include "weft/sync/event.h"
 
-#include "platform/backoff.h"
 #include "platform/env.h"
 #include "platform/race_finder.h"
 #include "scheduler/api/internal_api.h"
@@ -83,10 +82,7 @@ bool Event::Pass(Deadline *deadline) noexcept {
     if (SpinBriefly(m_queue, [&] { return TryWait() ? Look::Done : Look::Again; })) return true;
     Waiter self;
     if (m_queue.CanWait(self)) return PassInLine(self, deadline);
-    for (Backoff backoff; !TryWait(); backoff.Next()) {
-        if (deadline != nullptr && deadline->HasPassed()) return false;
-    }
-    return true;
+    return Poll(deadline, [&] { return TryWait(); });
 }
 
 bool Event::PassOrLineUp(Waiter &self) noexcept {

@@ -49,7 +49,6 @@
 // It cannot happen with a Mutex, which has one permit.
 #include "weft/sync/permits.h"
 
-#include "platform/backoff.h"
 #include "platform/env.h"
 #include "platform/race_finder.h"
 #include "scheduler/api/internal_api.h"
@@ -237,10 +236,7 @@ bool Permits::AcquireInLine(uint32_t n, Deadline *deadline) noexcept {
 
 // The scheduler does not run, so no notifier could wake the caller. It polls the word.
 bool Permits::AcquireByPolling(uint32_t n, Deadline *deadline) noexcept {
-    for (Backoff backoff; !TryAcquire(n); backoff.Next()) {
-        if (deadline != nullptr && deadline->HasPassed()) return false;
-    }
-    return true;
+    return Poll(deadline, [&] { return TryAcquire(n); });
 }
 
 }  // namespace weft::internal
