@@ -103,7 +103,7 @@ void WaitQueue::Remove(Waiter &waiter) noexcept {
 // The scheduler of a task runs. Other threads increment a counter: a scheduler that does not run
 // refuses that, and reports it.
 bool WaitQueue::CanWait(Waiter &waiter) const noexcept {
-    const bool isTask = IsTaskOf(*m_scheduler);
+    const bool isTask = WorkerOf(*m_scheduler) != nullptr;
     if (!waiter.polls) {
         Counter probe;
         waiter.polls = isTask ? !CallerMayWait(*m_scheduler, "a lock or wait of weft/sync/")

@@ -125,16 +125,13 @@ Recorder *RecorderOf(const TaskScheduler &scheduler) noexcept {
     return EntryGate::OptionsOf(scheduler).recorder;
 }
 
-bool IsTaskOf(const TaskScheduler &scheduler) noexcept { return WorkerOf(scheduler) != nullptr; }
-
 bool MayWaitHere(const TaskScheduler &scheduler, const char *call) noexcept {
     Worker *const worker = WorkerOf(scheduler);
-    if (worker != nullptr) return MayWait(worker, call);
-    return !IsRefusedInMemoryHook(EntryGate::OptionsOf(scheduler), call);
+    return worker != nullptr ? MayWait(worker, call) : MayCall(scheduler, call);
 }
 
 bool CallerMayWait(const TaskScheduler &scheduler, const char *call) noexcept {
-    return MayWaitHere(scheduler, call) && IsTaskOf(scheduler);
+    return MayWaitHere(scheduler, call) && WorkerOf(scheduler) != nullptr;
 }
 
 void ReportTo(void (*onReport)(const Report &report, void *user), void *user, ReportCode code,

@@ -56,12 +56,8 @@ private:
 /// at the gate; it only keeps the gate from closing.
 bool LowerForWaiter(TaskScheduler &taskScheduler, Counter &counter, const char *call) noexcept;
 
-/// Returns true for a task of this scheduler and for a thread that is attached to it. Returns false
-/// in a memory hook.
-bool IsTaskOf(const TaskScheduler &scheduler) noexcept;
-
-/// The same for a call that makes its caller wait. Returns false, after a report, in a hook of any
-/// kind.
+/// Returns true if a call may make its caller wait as a task: for a task of this scheduler, and for
+/// a thread that is attached to it. Returns false, after a report, in a hook of any kind.
 bool CallerMayWait(const TaskScheduler &scheduler, const char *call) noexcept;
 
 /// Tells an event of the calling worker or external thread.
