@@ -121,10 +121,6 @@ void LetOthersRun(const TaskScheduler &scheduler) noexcept {
     if (worker != nullptr && IsOrdered(*worker->scheduler)) PassPoint(*worker->taskScheduler);
 }
 
-Recorder *RecorderOf(const TaskScheduler &scheduler) noexcept {
-    return EntryGate::OptionsOf(scheduler).recorder;
-}
-
 bool MayWaitHere(const TaskScheduler &scheduler, const char *call) noexcept {
     Worker *const worker = WorkerOf(scheduler);
     return worker != nullptr ? MayWait(worker, call) : MayCall(scheduler, call);

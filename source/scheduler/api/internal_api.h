@@ -80,9 +80,6 @@ enum class LockStep : uint8_t {
 /// Notes it for traces, and for reports if the scheduler remembers the holders of locks.
 void NoteLock(TaskScheduler &scheduler, LockStep step, const void *lock) noexcept;
 
-/// Returns SchedulerOptions::recorder, or null.
-Recorder *RecorderOf(const TaskScheduler &scheduler) noexcept;
-
 /// Reports that there is no memory for a part of weft, and aborts.
 [[noreturn]] void ReportNoMemory(const TaskScheduler &scheduler, const char *what) noexcept;
 
