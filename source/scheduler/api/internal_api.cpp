@@ -70,20 +70,16 @@ void TellAsCaller(TaskScheduler &taskScheduler, TellIt tell) noexcept {
     visit.GoOut();
 }
 
-// Another task has locked it.
-void ForgetHolder(Scheduler &scheduler, const void *lock) noexcept {
+// `own`: of the calling task, or null. If it unlocks what another task has locked, that one is
+// not the holder any more. relaxed: see HeldLocks
+void NoteHolder(Scheduler &scheduler, HeldLocks *own, LockStep step, const void *lock) noexcept {
+    if (own != nullptr && step != LockStep::Unlocks)
+        own->awaited.store(step == LockStep::Awaits ? lock : nullptr, kRelaxed);
+    if (own != nullptr && step == LockStep::Locks) own->Add(lock);
+    if (step != LockStep::Unlocks || (own != nullptr && own->Remove(lock))) return;
     for (uint32_t i = 0; i < scheduler.AllFibers(); ++i) {
         if (scheduler.fibers[i].locks.Remove(lock)) return;
     }
-}
-
-// relaxed: see HeldLocks
-void NoteLockOf(const Worker &worker, LockStep step, const void *lock) noexcept {
-    HeldLocks &locks = worker.current->locks;
-    if (step != LockStep::Unlocks)
-        locks.awaited.store(step == LockStep::Awaits ? lock : nullptr, kRelaxed);
-    if (step == LockStep::Locks) locks.Add(lock);
-    if (step == LockStep::Unlocks && !locks.Remove(lock)) ForgetHolder(*worker.scheduler, lock);
 }
 
 }  // namespace
@@ -103,10 +99,7 @@ void NoteLock(TaskScheduler &taskScheduler, LockStep step, const void *lock) noe
                                                        : TraceKind::LockWait;
     TellAsCaller(taskScheduler, [&](Scheduler &scheduler, Worker *worker) {
         if (!scheduler.options.lockHolders) return;
-        if (worker != nullptr)
-            NoteLockOf(*worker, step, lock);
-        else if (step == LockStep::Unlocks)
-            ForgetHolder(scheduler, lock);
+        NoteHolder(scheduler, worker != nullptr ? &worker->current->locks : nullptr, step, lock);
         if (!IsTraced(scheduler)) return;
         TraceEvent event{};
         event.other = kAnyWorker;
