@@ -2,9 +2,7 @@
 #include "scheduler/api/internal_api.h"
 
 #include "scheduler/state/check_options.h"
-#include "scheduler/state/order.h"
 #include "weft/data/fiber_local.h"
-#include "weft/poll.h"
 
 #include <cstdarg>
 #include <cstdio>
@@ -40,10 +38,6 @@ const MemoryHooks &MemoryHooksOf(const TaskScheduler &scheduler) noexcept {
 
 bool MayCall(const TaskScheduler &scheduler, const char *call) noexcept {
     return !IsRefusedInMemoryHook(EntryGate::OptionsOf(scheduler), call);
-}
-
-Memory MemoryOf(const TaskScheduler &scheduler) noexcept {
-    return Memory(EntryGate::OptionsOf(scheduler).memory);
 }
 
 bool LowerForWaiter(TaskScheduler &taskScheduler, Counter &counter, const char *call) noexcept {
@@ -117,10 +111,6 @@ void LetOthersRun(const TaskScheduler &scheduler) noexcept {
 bool MayWaitHere(const TaskScheduler &scheduler, const char *call) noexcept {
     Worker *const worker = WorkerOf(scheduler);
     return worker != nullptr ? MayWait(worker, call) : MayCall(scheduler, call);
-}
-
-bool CallerMayWait(const TaskScheduler &scheduler, const char *call) noexcept {
-    return MayWaitHere(scheduler, call) && WorkerOf(scheduler) != nullptr;
 }
 
 void ReportTo(void (*onReport)(const Report &report, void *user), void *user, ReportCode code,

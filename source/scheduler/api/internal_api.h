@@ -5,6 +5,7 @@
 #include "platform/memory.h"
 #include "scheduler/api/caller.h"
 #include "scheduler/state/order.h"
+#include "weft/poll.h"
 
 namespace weft::internal {
 
@@ -58,7 +59,9 @@ bool LowerForWaiter(TaskScheduler &taskScheduler, Counter &counter, const char *
 
 /// Returns true if a call may make its caller wait as a task: for a task of this scheduler, and for
 /// a thread that is attached to it. Returns false, after a report, in a hook of any kind.
-bool CallerMayWait(const TaskScheduler &scheduler, const char *call) noexcept;
+inline bool CallerMayWait(const TaskScheduler &scheduler, const char *call) noexcept {
+    return MayWaitHere(scheduler, call) && WorkerOf(scheduler) != nullptr;
+}
 
 /// Tells an event of the calling worker or external thread.
 void EmitFrom(TaskScheduler &scheduler, TraceKind kind, TraceEvent event) noexcept;
@@ -84,7 +87,9 @@ void NoteLock(TaskScheduler &scheduler, LockStep step, const void *lock) noexcep
 [[noreturn]] void ReportNoMemory(const TaskScheduler &scheduler, const char *what) noexcept;
 
 /// Returns the allocator of this scheduler.
-Memory MemoryOf(const TaskScheduler &scheduler) noexcept;
+inline Memory MemoryOf(const TaskScheduler &scheduler) noexcept {
+    return Memory(EntryGate::OptionsOf(scheduler).memory);
+}
 
 /// ReportMistake for a part of weft that has no scheduler, only the options onReport and user.
 void ReportTo(void (*onReport)(const Report &report, void *user), void *user, ReportCode code,
