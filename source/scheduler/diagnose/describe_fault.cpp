@@ -9,7 +9,7 @@
 
 namespace weft {
 
-namespace internal {
+using namespace internal;
 
 namespace {
 
@@ -69,7 +69,7 @@ void OnFault(const void *address) {
 
 }  // namespace
 
-bool BeginFaultReports(Scheduler &scheduler) noexcept {
+bool internal::BeginFaultReports(Scheduler &scheduler) noexcept {
     const bool reports = scheduler.options.reportStackOverflow;
     for (uint32_t i = 0; i < scheduler.slotCount; ++i) {
         const bool isOwn = i < scheduler.workerCount && !scheduler.options.hostThreads;
@@ -85,14 +85,11 @@ bool BeginFaultReports(Scheduler &scheduler) noexcept {
     return true;
 }
 
-void EndFaultReports(const Scheduler &scheduler) noexcept {
+void internal::EndFaultReports(const Scheduler &scheduler) noexcept {
     if (scheduler.handlesFaults) env::RemoveFaultHandler();
 }
 
-}  // namespace internal
-
 size_t DescribeFault(const void *address, char *out, size_t bytes) noexcept {
-    using namespace internal;
     if (out == nullptr || bytes == 0) return 0;
     Line line(out, bytes);
     bool isOverflow = false;
