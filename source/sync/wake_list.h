@@ -3,7 +3,6 @@
 #pragma once
 
 #include "weft/sync/wait_queue.h"
-#include "weft/task_scheduler.h"
 
 #include <new>
 

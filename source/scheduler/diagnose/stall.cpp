@@ -36,7 +36,6 @@
 #include "scheduler/diagnose/wait_graph.h"
 #include "scheduler/diagnose/watch.h"
 #include "scheduler/state/entry_gate.h"
-#include "scheduler/state/reporting.h"
 #include "scheduler/submit/wake.h"
 #include "scheduler/wait/deferred.h"
 
