@@ -41,6 +41,7 @@
 #include "platform/backoff.h"
 #include "platform/env.h"
 #include "scheduler/api/internal_api.h"
+#include "sync/spin.h"
 #include "weft/task_scheduler.h"
 
 namespace weft::internal {
@@ -126,9 +127,7 @@ bool WaitQueue::Suspend(TaskScheduler &scheduler, Waiter &waiter, Deadline *dead
         scheduler.WaitForCounter(&waiter.counter);
         waiter.polls = !isOver();  // refused, as above
     }
-    for (Backoff backoff; !isOver(); backoff.Next()) {
-    }
-    return true;
+    return Poll(nullptr, isOver);
 }
 
 bool WaitQueue::WaitInLine(TaskScheduler &scheduler, Waiter &waiter, Deadline *deadline) noexcept {
