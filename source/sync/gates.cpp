@@ -46,12 +46,10 @@ bool OrderedGate::Enter(Waiter &visitor, uint32_t number) noexcept {
     if (TurnOf(m_queue.Word(kAcquire)) != number) {
         visitor.wanted = number;
         const uint64_t word = m_queue.Lock();
-        if (TurnOf(word) != number) {
-            InsertByNumber(m_queue, visitor);
-            m_queue.Unlock(word);
-            return false;
-        }
+        const bool isTurn = TurnOf(word) == number;
+        if (!isTurn) InsertByNumber(m_queue, visitor);
         m_queue.Unlock(word);
+        if (!isTurn) return false;
     }
     race::SawAll(&m_queue);
     return true;
