@@ -6,7 +6,6 @@
 // none (Auto).
 #include "weft/sync/event.h"
 
-#include "platform/backoff.h"
 #include "platform/env.h"
 #include "platform/race_finder.h"
 #include "scheduler/api/internal_api.h"
@@ -83,17 +82,15 @@ bool Event::Pass(Deadline *deadline) noexcept {
     if (SpinBriefly(m_queue, [&] { return TryWait() ? Look::Done : Look::Again; })) return true;
     Waiter self;
     if (m_queue.CanWait(self)) return PassInLine(self, deadline);
-    for (Backoff backoff; !TryWait(); backoff.Next()) {
-        if (deadline != nullptr && deadline->HasPassed()) return false;
-    }
-    return true;
+    return Poll(deadline, [&] { return TryWait(); });
 }
 
 bool Event::PassOrLineUp(Waiter &self) noexcept {
     const uint64_t word = m_queue.Lock();
     const bool isSet = (word & kSet) != 0;
     if (!isSet) m_queue.Append(self);
-    m_queue.Unlock(isSet && m_isAuto ? word & ~kSet : word);
+    const bool takes = isSet && FirstOf::Choose(self) != nullptr && m_isAuto;
+    m_queue.Unlock(takes ? word & ~kSet : word);
     // From here on the event may be gone if the waiter is in the list: it may have been notified.
     return isSet;
 }
@@ -110,14 +107,7 @@ WaitQueue &FirstOf::QueueOf(Event &event) noexcept { return event.m_queue; }
 
 bool FirstOf::TryTake(Event &event) noexcept { return event.TryWait(); }
 
-bool FirstOf::Join(Event &event, Link &link) noexcept {
-    uint64_t word = event.m_queue.Lock();
-    const bool isSet = (word & Event::kSet) != 0;
-    if (!isSet) event.m_queue.Append(link);
-    if (isSet && Choose(link.index) && event.m_isAuto) word &= ~Event::kSet;
-    event.m_queue.Unlock(word);
-    return !isSet;
-}
+bool FirstOf::Join(Event &event, Link &link) noexcept { return !event.PassOrLineUp(link); }
 
 void FirstOf::Leave(Event &event, Link &link) noexcept {
     const uint64_t word = event.m_queue.Lock();

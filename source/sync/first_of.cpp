@@ -9,10 +9,10 @@
 // released comes with the counter of the waiter (wait_queue.cpp), or with the lock of the object.
 #include "weft/sync/first_of.h"
 
-#include "platform/backoff.h"
 #include "platform/env.h"
 #include "platform/race_finder.h"
 #include "scheduler/api/internal_api.h"
+#include "sync/spin.h"
 #include "weft/sync/event.h"
 #include "weft/sync/semaphore.h"
 
@@ -58,9 +58,7 @@ uint32_t FirstOf::Wait(TaskScheduler &scheduler, uint32_t count, Object *const *
     if (first != count) return first;
     FirstOf wait;
     if (!QueueOf(*objects[0]).CanWait(wait.self)) {
-        for (Backoff backoff; (first = tryAll()) == count; backoff.Next()) {
-            if (deadline != nullptr && deadline->HasPassed()) break;
-        }
+        Poll(deadline, [&] { return (first = tryAll()) != count; });
         return first;
     }
     uint32_t joined = 0;

@@ -33,12 +33,8 @@
 
 namespace weft::internal {
 
-namespace {
-
 constexpr uint64_t kReaderIsFree = uint64_t{1} << WaitQueue::kOwnBits;
 constexpr uint64_t kHelperIsOut = kReaderIsFree << 1;
-
-}  // namespace
 
 // relaxed: only the order of the changes to this number matters.
 uint32_t OrderedGate::TakeNumber() noexcept { return m_numbers.fetch_add(1, kRelaxed); }
@@ -50,12 +46,10 @@ bool OrderedGate::Enter(Waiter &visitor, uint32_t number) noexcept {
     if (TurnOf(m_queue.Word(kAcquire)) != number) {
         visitor.wanted = number;
         const uint64_t word = m_queue.Lock();
-        if (TurnOf(word) != number) {
-            InsertByNumber(m_queue, visitor);
-            m_queue.Unlock(word);
-            return false;
-        }
+        const bool isTurn = TurnOf(word) == number;
+        if (!isTurn) InsertByNumber(m_queue, visitor);
         m_queue.Unlock(word);
+        if (!isTurn) return false;
     }
     race::SawAll(&m_queue);
     return true;
@@ -73,11 +67,8 @@ Waiter *OrderedGate::Leave(uint32_t number) noexcept {
         return nullptr;
     word = m_queue.Lock();
     Waiter *next = m_queue.First();
-    if (next != nullptr && static_cast<uint32_t>(next->wanted) == number + 1) {
-        m_queue.Remove(*next);
-    } else {
-        next = nullptr;
-    }
+    if (next != nullptr && static_cast<uint32_t>(next->wanted) != number + 1) next = nullptr;
+    if (next != nullptr) m_queue.Remove(*next);
     m_queue.Unlock(WithTurn(word, number + 1));
     return next;
 }

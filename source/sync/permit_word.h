@@ -2,15 +2,7 @@
 //
 //     | promised : 24 | free : 24 | overtaken : 14 | waiters : 1 | locked : 1 |
 //
-//     free       permits that nobody has
-//     promised   free permits that notified waiters want and have not taken yet; newcomers may take
-//                them first
-//     overtaken  the weight of all overtakings since the first waiter became the first; newcomers
-//                wait if it is kMaxOvertakes or more
-//     waiters    the list is not empty; notified waiters stay in the list until they leave
-//     locked     the lock of the list
-//
-// permits.cpp defines these terms.
+// permits.cpp defines promised permits, which are free, too, and the weight of overtakings.
 #pragma once
 
 #include "weft/sync/permits.h"
@@ -36,16 +28,13 @@ struct PermitWord {
         return static_cast<uint32_t>(bits >> kPromisedShift);
     }
 
-    /// True if a newcomer may take `n` permits: that many are free, and the first waiter, if there
-    /// is one, has not been overtaken too often.
+    /// True if a newcomer may take `n` permits.
     constexpr bool MayTake(uint32_t n) const noexcept {
         return Free() >= n && (!AnyWaits() || Overtaken() < Permits::kMaxOvertakes);
     }
-    /// True if a waiter that wants `n` permits can be notified: that many are free and not
-    /// promised.
+    /// True if a waiter that wants `n` permits can be notified.
     constexpr bool CanNotify(uint32_t n) const noexcept { return Free() >= Promised() + n; }
-    /// True if no waiter can be notified, whatever number of permits it wants: nobody waits, or all
-    /// free permits are promised.
+    /// True if no waiter can be notified, whatever number of permits it wants.
     constexpr bool CanNotifyNobody() const noexcept { return !AnyWaits() || Free() <= Promised(); }
 
     constexpr PermitWord TakenByNewcomer(uint32_t n) const noexcept {
@@ -56,9 +45,7 @@ struct PermitWord {
     constexpr PermitWord Taken(uint32_t n) const noexcept {
         return {bits - (static_cast<uint64_t>(n) << kFreeShift)};
     }
-    constexpr PermitWord Given(uint32_t n) const noexcept {
-        return {bits + (static_cast<uint64_t>(n) << kFreeShift)};
-    }
+    constexpr PermitWord Given(uint32_t n) const noexcept { return {bits + Of(n).bits}; }
     constexpr PermitWord WithPromise(uint32_t n) const noexcept {
         return {bits + (static_cast<uint64_t>(n) << kPromisedShift)};
     }

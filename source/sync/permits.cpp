@@ -49,7 +49,6 @@
 // It cannot happen with a Mutex, which has one permit.
 #include "weft/sync/permits.h"
 
-#include "platform/backoff.h"
 #include "platform/env.h"
 #include "platform/race_finder.h"
 #include "scheduler/api/internal_api.h"
@@ -58,21 +57,9 @@
 #include "sync/wake_list.h"
 #include "weft/sync/first_of.h"
 
-#include <new>
-
 namespace weft::internal {
 
 namespace {
-
-// Prepares a waiter that has woken up in vain for the next notification. No other thread accesses
-// the counter: the last notifier has finished, and the next one has to take the lock first.
-void PrepareNextWait(Waiter &waiter) noexcept {
-    waiter.counter.~Counter();
-    new (&waiter.counter) Counter(1);
-    waiter.notified = false;
-    // relaxed: the last notifier has finished, and the lock orders this before the next one
-    waiter.wasRefused.store(false, kRelaxed);
-}
 
 // Pauses before a notified waiter takes the lock. If other threads take and give permits all the
 // time, they and the waiter would slow each other down. The more often the first waiter has been
@@ -249,10 +236,7 @@ bool Permits::AcquireInLine(uint32_t n, Deadline *deadline) noexcept {
 
 // The scheduler does not run, so no notifier could wake the caller. It polls the word.
 bool Permits::AcquireByPolling(uint32_t n, Deadline *deadline) noexcept {
-    for (Backoff backoff; !TryAcquire(n); backoff.Next()) {
-        if (deadline != nullptr && deadline->HasPassed()) return false;
-    }
-    return true;
+    return Poll(deadline, [&] { return TryAcquire(n); });
 }
 
 }  // namespace weft::internal

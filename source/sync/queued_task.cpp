@@ -1,12 +1,10 @@
 #include "weft/sync/queued_task.h"
 
-#include "platform/compiler.h"
 #include "scheduler/api/internal_api.h"
 #include "sync/wake_list.h"
 #include "weft/deferred.h"
 
 #include <cstdio>
-#include <new>
 
 namespace weft {
 
@@ -49,9 +47,7 @@ bool QueuedTask::Submit(TaskScheduler &scheduler, bool waits, const Task &task, 
 
 void QueuedTask::GiveUp() noexcept {
     // As new. No other thread has the waiter, so relaxed suffices.
-    m_waiter.counter.~Counter();
-    new (&m_waiter.counter) Counter(1);
-    m_waiter.wasRefused.store(false, kRelaxed);
+    PrepareNextWait(m_waiter);
     m_waiter.polls = false;
     m_wasUsed.store(false, kRelaxed);
 }

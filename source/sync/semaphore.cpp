@@ -10,8 +10,8 @@ using namespace internal;
 namespace {
 
 void ReportTooMany(TaskScheduler &scheduler, const char *what) noexcept {
-    internal::ReportMisuse(scheduler, ReportCode::BadOption,
-                           "Keep it at 16,777,215 (Semaphore::kMax) or less.", what);
+    ReportMisuse(scheduler, ReportCode::BadOption,
+                 "Keep it at 16,777,215 (Semaphore::kMax) or less.", what);
 }
 
 }  // namespace
@@ -43,9 +43,7 @@ bool Semaphore::AddTask(QueuedTask &place, Task task, Counter *counter,
     // First into the list: without memory AddTaskAfter waits itself until there is a permit.
     const bool waits = m_permits.LineUp(waiter);
     if (!waits) race::SawAll(&m_permits.Queue());
-    if (place.Submit(scheduler, waits, task, counter, options)) {
-        return true;  // the semaphore may be gone, too
-    }
+    if (place.Submit(scheduler, waits, task, counter, options)) return true;  // this may be gone
     if (!waits || !m_permits.Leave(waiter)) {
         if (waits)
             WaitQueue::Suspend(scheduler, waiter, nullptr);  // the notifier will decrement soon
@@ -54,8 +52,6 @@ bool Semaphore::AddTask(QueuedTask &place, Task task, Counter *counter,
     place.GiveUp();
     return false;
 }
-
-namespace internal {
 
 WaitQueue &FirstOf::QueueOf(Semaphore &semaphore) noexcept { return semaphore.m_permits.Queue(); }
 
@@ -66,7 +62,5 @@ bool FirstOf::Join(Semaphore &semaphore, Link &link) noexcept {
 }
 
 void FirstOf::Leave(Semaphore &semaphore, Link &link) noexcept { semaphore.m_permits.Leave(link); }
-
-}  // namespace internal
 
 }  // namespace weft

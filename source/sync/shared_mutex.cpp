@@ -5,11 +5,7 @@
 
 namespace weft {
 
-namespace {
-
 constexpr uint32_t kAllPermits = internal::Permits::kMax;
-
-}  // namespace
 
 SharedMutex::SharedMutex(TaskScheduler &scheduler) noexcept : m_permits(scheduler, kAllPermits) {}
 

@@ -14,6 +14,7 @@
 // thread that works on it.
 #pragma once
 
+#include "platform/backoff.h"
 #include "platform/env.h"
 #include "weft/sync/wait_queue.h"
 #include "weft/task_scheduler.h"
@@ -51,6 +52,16 @@ bool SpinBriefly(WaitQueue &queue, LookOnce look) noexcept {
     }
     if (patience != 0) queue.Patience().store(patience / 2, kRelaxed);
     return false;
+}
+
+/// For a caller that cannot wait: calls `attempt()` until it returns true. Returns false if the
+/// deadline passes first; null means no deadline.
+template <class Attempt>
+bool Poll(Deadline *deadline, Attempt attempt) noexcept {
+    for (Backoff backoff; !attempt(); backoff.Next()) {
+        if (deadline != nullptr && deadline->HasPassed()) return false;
+    }
+    return true;
 }
 
 }  // namespace weft::internal

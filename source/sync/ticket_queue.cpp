@@ -3,7 +3,6 @@
 // be copied.
 #include "weft/sync/ticket_queue.h"
 
-#include "platform/backoff.h"
 #include "platform/env.h"
 #include "platform/race_finder.h"
 #include "scheduler/api/internal_api.h"
@@ -48,8 +47,7 @@ void TicketQueue::Wait(uint32_t number) noexcept {
     if (passed) return;
     Waiter self;
     if (m_queue.CanWait(self)) return WaitInLine(number, self);
-    for (Backoff backoff; !IsTurn(number); backoff.Next()) {
-    }
+    Poll(nullptr, [&] { return IsTurn(number); });
 }
 
 // Returns true if it is the turn of that number. Otherwise the waiter has entered the list.
@@ -85,9 +83,7 @@ bool TicketQueue::AddTask(const Ticket &ticket, QueuedTask &turn, Task task, Cou
     if (!turn.Prepare(scheduler, options, "TicketQueue::AddTask")) return false;
     // First into the list: without memory AddTaskAfter waits itself until it is the turn.
     const bool passes = Passes(ticket.m_number, turn.m_waiter);
-    if (turn.Submit(scheduler, !passes, task, counter, options)) {
-        return true;  // the queue may be gone, too
-    }
+    if (turn.Submit(scheduler, !passes, task, counter, options)) return true;  // this may be gone
     if (!passes) m_queue.Leave(scheduler, turn.m_waiter);
     turn.GiveUp();
     return false;

@@ -10,20 +10,15 @@ namespace weft {
 using namespace internal;
 
 struct WaitGroup::Shared {
+    static constexpr size_t kAlignment = 16;
     Shared(TaskScheduler &owner, uint32_t count) noexcept : scheduler(owner), counter(count) {}
     TaskScheduler &scheduler;
     Counter counter;
     WEFT_ATOMIC<uint32_t> handles{1};
 };
 
-namespace {
-
-constexpr size_t kAlignment = 16;
-
-}  // namespace
-
 WaitGroup::WaitGroup(TaskScheduler &scheduler, uint32_t count) noexcept {
-    void *memory = MemoryOf(scheduler).AllocateZeroed(sizeof(Shared), kAlignment);
+    void *memory = MemoryOf(scheduler).AllocateZeroed(sizeof(Shared), Shared::kAlignment);
     if (memory == nullptr)
         ReportNoMemory(scheduler, "WaitGroup: there is no memory for another group");
     m_shared = new (memory) Shared(scheduler, count);
@@ -46,7 +41,7 @@ WaitGroup::~WaitGroup() {
     if (m_shared->handles.fetch_sub(1, kAcqRel) != 1) return;
     const Memory memory = MemoryOf(m_shared->scheduler);
     m_shared->~Shared();
-    memory.Free(m_shared, sizeof(Shared), kAlignment);
+    memory.Free(m_shared, sizeof(Shared), Shared::kAlignment);
 }
 
 void WaitGroup::Add(uint32_t n) const noexcept {

@@ -31,20 +31,17 @@
 // If it has been notified, it waits for the decrement, which will come soon, and then has what it
 // was notified for. So nothing that was given is lost.
 //
-// Waits that are refused. CanWait reports them, and sets Waiter::polls. After that, the same call
-// reports nothing more. There are two cases:
-// - A hook must not wait, but its scheduler runs. The waiter enters the list, so it keeps its place
-//   there and is notified as usual. Suspend polls its counter.
-// - The scheduler does not run, so no notifier could decrement the counter. The waiter does not
-//   enter the list. The caller polls the word.
-// The run may also end after CanWait. Then the scheduler refuses the wait and reports that, and
-// Suspend sets Waiter::polls. A notifier whose decrement is refused sets Waiter::wasRefused.
+// Waits that are refused (CanWait). In a hook the scheduler runs. So the waiter keeps its place in
+// the list and is notified as usual. While the scheduler does not run, no notifier could decrement
+// the counter. The run may also end after CanWait. Then the scheduler refuses the wait and reports
+// that, and Suspend sets Waiter::polls. A notifier whose decrement is refused sets
+// Waiter::wasRefused.
 #include "weft/sync/wait_queue.h"
 
 #include "platform/backoff.h"
 #include "platform/env.h"
 #include "scheduler/api/internal_api.h"
-#include "sync/wake_list.h"
+#include "sync/spin.h"
 #include "weft/task_scheduler.h"
 
 namespace weft::internal {
@@ -104,7 +101,7 @@ void WaitQueue::Remove(Waiter &waiter) noexcept {
 // The scheduler of a task runs. Other threads increment a counter: a scheduler that does not run
 // refuses that, and reports it.
 bool WaitQueue::CanWait(Waiter &waiter) const noexcept {
-    const bool isTask = IsTaskOf(*m_scheduler);
+    const bool isTask = WorkerOf(*m_scheduler) != nullptr;
     if (!waiter.polls) {
         Counter probe;
         waiter.polls = isTask ? !CallerMayWait(*m_scheduler, "a lock or wait of weft/sync/")
@@ -130,9 +127,7 @@ bool WaitQueue::Suspend(TaskScheduler &scheduler, Waiter &waiter, Deadline *dead
         scheduler.WaitForCounter(&waiter.counter);
         waiter.polls = !isOver();  // refused, as above
     }
-    for (Backoff backoff; !isOver(); backoff.Next()) {
-    }
-    return true;
+    return Poll(nullptr, isOver);
 }
 
 bool WaitQueue::WaitInLine(TaskScheduler &scheduler, Waiter &waiter, Deadline *deadline) noexcept {

@@ -3,9 +3,20 @@
 #pragma once
 
 #include "weft/sync/wait_queue.h"
-#include "weft/task_scheduler.h"
+
+#include <new>
 
 namespace weft::internal {
+
+/// Prepares a waiter that was notified for the next notification. No other thread accesses the
+/// counter: the last notifier has finished, and the next one has to take the lock first.
+inline void PrepareNextWait(Waiter &waiter) noexcept {
+    waiter.counter.~Counter();
+    new (&waiter.counter) Counter(1);
+    waiter.notified = false;
+    // relaxed: the last notifier has finished, and the lock orders this before the next one
+    waiter.wasRefused.store(false, std::memory_order_relaxed);
+}
 
 class WakeList {
 public:

@@ -25,7 +25,7 @@ void MarkFrame(TaskScheduler &scheduler, uint32_t frame) noexcept {
     event.count = frame;
     event.ticks = env::Ticks();
     EmitFrom(scheduler, TraceKind::Frame, event);
-    if (Recorder *const recorder = RecorderOf(scheduler))
+    if (Recorder *const recorder = EntryGate::OptionsOf(scheduler).recorder)
         LookAtBudget(*recorder, frame, event.ticks);
 }
 

@@ -253,9 +253,10 @@ public:
         return MaySubmit() && AreTasks(*m_scheduler, count, tasks, options, m_call) &&
                internal::Submit(*m_scheduler, m_worker, count, tasks, counter, options);
     }
-    /// Checks the options of tasks that must not be skipped.
-    bool Accepts(const TaskOptions &options) const noexcept {
-        return AreTasks(*m_scheduler, 0, nullptr, options, m_call) &&
+    /// Checks tasks that must not be skipped, or only their options.
+    bool Accepts(const TaskOptions &options, uint32_t count = 0,
+                 const Task *tasks = nullptr) const noexcept {
+        return AreTasks(*m_scheduler, count, tasks, options, m_call) &&
                IsOfNoGroup(*m_scheduler, options, m_call);
     }
     bool MayWait() const noexcept {

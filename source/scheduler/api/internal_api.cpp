@@ -2,9 +2,7 @@
 #include "scheduler/api/internal_api.h"
 
 #include "scheduler/state/check_options.h"
-#include "scheduler/state/order.h"
 #include "weft/data/fiber_local.h"
-#include "weft/poll.h"
 
 #include <cstdarg>
 #include <cstdio>
@@ -42,10 +40,6 @@ bool MayCall(const TaskScheduler &scheduler, const char *call) noexcept {
     return !IsRefusedInMemoryHook(EntryGate::OptionsOf(scheduler), call);
 }
 
-Memory MemoryOf(const TaskScheduler &scheduler) noexcept {
-    return Memory(EntryGate::OptionsOf(scheduler).memory);
-}
-
 bool LowerForWaiter(TaskScheduler &taskScheduler, Counter &counter, const char *call) noexcept {
     const Caller caller(taskScheduler, call);
     if (WEFT_LIKELY(caller.Running() != nullptr)) return caller.Lower(counter);
@@ -70,20 +64,16 @@ void TellAsCaller(TaskScheduler &taskScheduler, TellIt tell) noexcept {
     visit.GoOut();
 }
 
-// Another task has locked it.
-void ForgetHolder(Scheduler &scheduler, const void *lock) noexcept {
+// `own`: of the calling task, or null. If it unlocks what another task has locked, that one is
+// not the holder any more. relaxed: see HeldLocks
+void NoteHolder(Scheduler &scheduler, HeldLocks *own, LockStep step, const void *lock) noexcept {
+    if (own != nullptr && step != LockStep::Unlocks)
+        own->awaited.store(step == LockStep::Awaits ? lock : nullptr, kRelaxed);
+    if (own != nullptr && step == LockStep::Locks) own->Add(lock);
+    if (step != LockStep::Unlocks || (own != nullptr && own->Remove(lock))) return;
     for (uint32_t i = 0; i < scheduler.AllFibers(); ++i) {
         if (scheduler.fibers[i].locks.Remove(lock)) return;
     }
-}
-
-// relaxed: see HeldLocks
-void NoteLockOf(const Worker &worker, LockStep step, const void *lock) noexcept {
-    HeldLocks &locks = worker.current->locks;
-    if (step != LockStep::Unlocks)
-        locks.awaited.store(step == LockStep::Awaits ? lock : nullptr, kRelaxed);
-    if (step == LockStep::Locks) locks.Add(lock);
-    if (step == LockStep::Unlocks && !locks.Remove(lock)) ForgetHolder(*worker.scheduler, lock);
 }
 
 }  // namespace
@@ -103,10 +93,7 @@ void NoteLock(TaskScheduler &taskScheduler, LockStep step, const void *lock) noe
                                                        : TraceKind::LockWait;
     TellAsCaller(taskScheduler, [&](Scheduler &scheduler, Worker *worker) {
         if (!scheduler.options.lockHolders) return;
-        if (worker != nullptr)
-            NoteLockOf(*worker, step, lock);
-        else if (step == LockStep::Unlocks)
-            ForgetHolder(scheduler, lock);
+        NoteHolder(scheduler, worker != nullptr ? &worker->current->locks : nullptr, step, lock);
         if (!IsTraced(scheduler)) return;
         TraceEvent event{};
         event.other = kAnyWorker;
@@ -121,20 +108,9 @@ void LetOthersRun(const TaskScheduler &scheduler) noexcept {
     if (worker != nullptr && IsOrdered(*worker->scheduler)) PassPoint(*worker->taskScheduler);
 }
 
-Recorder *RecorderOf(const TaskScheduler &scheduler) noexcept {
-    return EntryGate::OptionsOf(scheduler).recorder;
-}
-
-bool IsTaskOf(const TaskScheduler &scheduler) noexcept { return WorkerOf(scheduler) != nullptr; }
-
 bool MayWaitHere(const TaskScheduler &scheduler, const char *call) noexcept {
     Worker *const worker = WorkerOf(scheduler);
-    if (worker != nullptr) return MayWait(worker, call);
-    return !IsRefusedInMemoryHook(EntryGate::OptionsOf(scheduler), call);
-}
-
-bool CallerMayWait(const TaskScheduler &scheduler, const char *call) noexcept {
-    return MayWaitHere(scheduler, call) && IsTaskOf(scheduler);
+    return worker != nullptr ? MayWait(worker, call) : MayCall(scheduler, call);
 }
 
 void ReportTo(void (*onReport)(const Report &report, void *user), void *user, ReportCode code,

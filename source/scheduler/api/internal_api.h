@@ -5,6 +5,7 @@
 #include "platform/memory.h"
 #include "scheduler/api/caller.h"
 #include "scheduler/state/order.h"
+#include "weft/poll.h"
 
 namespace weft::internal {
 
@@ -56,13 +57,11 @@ private:
 /// at the gate; it only keeps the gate from closing.
 bool LowerForWaiter(TaskScheduler &taskScheduler, Counter &counter, const char *call) noexcept;
 
-/// Returns true for a task of this scheduler and for a thread that is attached to it. Returns false
-/// in a memory hook.
-bool IsTaskOf(const TaskScheduler &scheduler) noexcept;
-
-/// The same for a call that makes its caller wait. Returns false, after a report, in a hook of any
-/// kind.
-bool CallerMayWait(const TaskScheduler &scheduler, const char *call) noexcept;
+/// Returns true if a call may make its caller wait as a task: for a task of this scheduler, and for
+/// a thread that is attached to it. Returns false, after a report, in a hook of any kind.
+inline bool CallerMayWait(const TaskScheduler &scheduler, const char *call) noexcept {
+    return MayWaitHere(scheduler, call) && WorkerOf(scheduler) != nullptr;
+}
 
 /// Tells an event of the calling worker or external thread.
 void EmitFrom(TaskScheduler &scheduler, TraceKind kind, TraceEvent event) noexcept;
@@ -84,14 +83,13 @@ enum class LockStep : uint8_t {
 /// Notes it for traces, and for reports if the scheduler remembers the holders of locks.
 void NoteLock(TaskScheduler &scheduler, LockStep step, const void *lock) noexcept;
 
-/// Returns SchedulerOptions::recorder, or null.
-Recorder *RecorderOf(const TaskScheduler &scheduler) noexcept;
-
 /// Reports that there is no memory for a part of weft, and aborts.
 [[noreturn]] void ReportNoMemory(const TaskScheduler &scheduler, const char *what) noexcept;
 
 /// Returns the allocator of this scheduler.
-Memory MemoryOf(const TaskScheduler &scheduler) noexcept;
+inline Memory MemoryOf(const TaskScheduler &scheduler) noexcept {
+    return Memory(EntryGate::OptionsOf(scheduler).memory);
+}
 
 /// ReportMistake for a part of weft that has no scheduler, only the options onReport and user.
 void ReportTo(void (*onReport)(const Report &report, void *user), void *user, ReportCode code,

@@ -138,6 +138,7 @@ TaskScheduler::~TaskScheduler() {
 }
 
 Status TaskScheduler::Run(TaskFunction main, void *arg, const TaskOptions &options) noexcept {
+    std::atomic<Life> &life = EntryGate::StateOf(*this).life;
     const SchedulerOptions &own = EntryGate::OptionsOf(*this);
     if (IsRefusedInMemoryHook(own, "Run")) return Status::NotRunning;
     if (main == nullptr) {
@@ -156,26 +157,24 @@ Status TaskScheduler::Run(TaskFunction main, void *arg, const TaskOptions &optio
     }
     Life idle = Life::Idle;
     // acquire, with the release below: a run begins after everything that the last one did.
-    if (!EntryGate::StateOf(*this).life.compare_exchange_strong(idle, Life::Running, kAcquire,
-                                                                kRelaxed))
+    if (!life.compare_exchange_strong(idle, Life::Running, kAcquire, kRelaxed))
         return Status::AlreadyRunning;
     const Status result = RunScheduler(*this, {main, arg}, options);
-    EntryGate::StateOf(*this).life.store(Life::Idle, kRelease);
+    life.store(Life::Idle, kRelease);
     return result;
 }
 
 Status TaskScheduler::Start() noexcept {
-    if (IsRefusedInMemoryHook(EntryGate::OptionsOf(*this), "Start")) return Status::NotRunning;
-    Status status = CheckOptions(EntryGate::OptionsOf(*this), 0);
+    SchedulerState &state = EntryGate::StateOf(*this);
+    if (IsRefusedInMemoryHook(state.options, "Start")) return Status::NotRunning;
+    Status status = CheckOptions(state.options, 0);
     if (status != Status::Ok) return status;
     Life idle = Life::Idle;
-    if (!EntryGate::StateOf(*this).life.compare_exchange_strong(idle, Life::Starting, kAcquire,
-                                                                kRelaxed))
+    if (!state.life.compare_exchange_strong(idle, Life::Starting, kAcquire, kRelaxed))
         return Status::AlreadyRunning;
     status = StartScheduler(*this);
     // release: Stop may be called by another thread.
-    EntryGate::StateOf(*this).life.store(status == Status::Ok ? Life::Started : Life::Idle,
-                                         kRelease);
+    state.life.store(status == Status::Ok ? Life::Started : Life::Idle, kRelease);
     return status;
 }
 

@@ -52,10 +52,7 @@ void TaskScheduler::AddTasksAndWait(uint32_t count, const Task *tasks,
                                     const TaskOptions &options) noexcept {
     if (count == 0) return NoteWait(*this, "AddTasksAndWait");
     Caller caller(*this, "AddTasksAndWait");
-    if (!caller.MayWait() ||
-        !AreTasks(*caller.Running(), count, tasks, options, "AddTasksAndWait") ||
-        !IsOfNoGroup(*caller.Running(), options, "AddTasksAndWait"))
-        return;
+    if (!caller.MayWait() || !caller.Accepts(options, count, tasks)) return;
     if (WEFT_LIKELY(caller.TheWorker() != nullptr))
         return SubmitAndWait(*caller.TheWorker(), count, tasks, options);
     Counter counter;

@@ -8,6 +8,8 @@
 #include "scheduler/api/internal_api.h"
 #include "weft/hooks.h"
 
+#include <utility>
+
 namespace weft {
 
 using namespace internal;
@@ -44,22 +46,12 @@ bool HoldWorkers(Scheduler &scheduler, const Worker *caller) noexcept {
     return all && scheduler.guests.attached.Value() == (isAttached ? 1u : 0u);
 }
 
-void LetGo(const Scheduler &scheduler, const Worker *caller) noexcept {
-    for (uint32_t i = 0; i < scheduler.Slots(); ++i) {
-        Worker &worker = scheduler.workers[i];
-        if (!worker.isHeld) continue;
-        worker.isHeld = false;
-        if (&worker != caller) worker.parker.Unpark();
-    }
-}
-
 }  // namespace
 
 void TrimMemory(TaskScheduler &taskScheduler) noexcept {
     const Caller caller(taskScheduler, "TrimMemory");
-    Scheduler *const running = caller.Running();
-    if (running == nullptr) return;
-    Scheduler &scheduler = *running;
+    if (caller.Running() == nullptr) return;
+    Scheduler &scheduler = *caller.Running();
     const SpinLock::Held held(scheduler.trims);
     const bool noThief = HoldWorkers(scheduler, caller.TheWorker());
     for (uint32_t i = 0; i < scheduler.Slots(); ++i) {
@@ -70,7 +62,11 @@ void TrimMemory(TaskScheduler &taskScheduler) noexcept {
             if (noThief) queue.Trim();
         }
     }
-    LetGo(scheduler, caller.TheWorker());
+    for (uint32_t i = 0; i < scheduler.Slots(); ++i) {
+        Worker &worker = scheduler.workers[i];
+        const bool wasHeld = std::exchange(worker.isHeld, false);
+        if (wasHeld && &worker != caller.TheWorker()) worker.parker.Unpark();
+    }
     scheduler.pools.ForTrimmed([](auto &pool) { pool.Trim(); });
     for (uint32_t i = 0; i < scheduler.fibers.count; ++i) {
         if (!scheduler.fibers.free.TakeAt(i)) continue;

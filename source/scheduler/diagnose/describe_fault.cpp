@@ -9,7 +9,7 @@
 
 namespace weft {
 
-namespace internal {
+using namespace internal;
 
 namespace {
 
@@ -38,14 +38,12 @@ private:
 // otherwise returns null. A guard page belongs to the stack above it, because that stack grows down
 // into it. relaxed: the name is only for the text.
 const Fiber *Describe(const Scheduler &scheduler, const void *address, Line &line,
-                      bool &isOverflow) noexcept {
-    StackMemory::Place place{};
+                      StackMemory::Place &place) noexcept {
     if (!scheduler.fibers.stacks.Find(address, place) || place.index >= scheduler.fibers.count)
         return nullptr;
-    isOverflow = place.isGuard;
     const Fiber &fiber = scheduler.fibers[place.index];
     const char *const task = fiber.name.load(kRelaxed);
-    line << (isOverflow ? "stack overflow" : "address on the stack") << " of fiber "
+    line << (place.isGuard ? "stack overflow" : "address on the stack") << " of fiber "
          << size_t{fiber.index} << " (" << scheduler.options.stackBytes / 1024 << " KiB), task '"
          << (task != nullptr ? task : "unnamed") << "'";
     return &fiber;
@@ -57,9 +55,9 @@ void OnFault(const void *address) {
     Line line(what, sizeof what);
     SchedulerTag::Find([&](void *live) {
         const Scheduler &scheduler = *static_cast<Scheduler *>(live);
-        bool isOverflow = false;
-        const Fiber *const fiber = Describe(scheduler, address, line, isOverflow);
-        if (isOverflow)
+        StackMemory::Place place{};
+        const Fiber *const fiber = Describe(scheduler, address, line, place);
+        if (fiber != nullptr && place.isGuard)
             ReportFault(scheduler.options, what,
                         "Raise SchedulerOptions::stackBytes, or keep large arrays off the stack.",
                         fiber->name.load(kRelaxed));
@@ -69,7 +67,7 @@ void OnFault(const void *address) {
 
 }  // namespace
 
-bool BeginFaultReports(Scheduler &scheduler) noexcept {
+bool internal::BeginFaultReports(Scheduler &scheduler) noexcept {
     const bool reports = scheduler.options.reportStackOverflow;
     for (uint32_t i = 0; i < scheduler.slotCount; ++i) {
         const bool isOwn = i < scheduler.workerCount && !scheduler.options.hostThreads;
@@ -85,19 +83,16 @@ bool BeginFaultReports(Scheduler &scheduler) noexcept {
     return true;
 }
 
-void EndFaultReports(const Scheduler &scheduler) noexcept {
+void internal::EndFaultReports(const Scheduler &scheduler) noexcept {
     if (scheduler.handlesFaults) env::RemoveFaultHandler();
 }
 
-}  // namespace internal
-
 size_t DescribeFault(const void *address, char *out, size_t bytes) noexcept {
-    using namespace internal;
     if (out == nullptr || bytes == 0) return 0;
     Line line(out, bytes);
-    bool isOverflow = false;
+    StackMemory::Place place{};
     SchedulerTag::Find([&](void *live) {
-        return Describe(*static_cast<Scheduler *>(live), address, line, isOverflow) != nullptr;
+        return Describe(*static_cast<Scheduler *>(live), address, line, place) != nullptr;
     });
     return line.Length();
 }

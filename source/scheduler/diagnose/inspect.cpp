@@ -4,7 +4,6 @@
 #include "scheduler/api/internal_api.h"
 #include "scheduler/diagnose/wait_graph.h"
 #include "scheduler/diagnose/watch.h"
-#include "scheduler/state/reporting.h"
 #include "weft/trace/stack_meter.h"
 
 #include <algorithm>

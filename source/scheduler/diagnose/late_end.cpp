@@ -11,8 +11,6 @@
 #include "scheduler/diagnose/watch.h"
 #include "scheduler/state/entry_gate.h"
 #include "scheduler/state/group_of_tasks.h"
-#include "scheduler/submit/deliver.h"
-#include "scheduler/submit/finish.h"
 #include "scheduler/submit/wake.h"
 #include "scheduler/wait/deferred.h"
 
@@ -105,9 +103,15 @@ void AddGuests(ReportText &text, const Scheduler &scheduler, const WaitGraph &gr
         text.Add("; %u %s attached", others, others == 1 ? "thread is" : "threads are");
 }
 
-// Adds all that keeps the run from ending, but not `withdrawn` tasks that have just been withdrawn.
-void AddAwaited(ReportText &text, Scheduler &scheduler, Worker *worker,
-                uint64_t withdrawn) noexcept {
+// Reports EndDelayed, and what keeps the run from ending, once a run. `withdrawn`: a text of the
+// `count` tasks that StopFor has just withdrawn.
+void ReportLateEnd(Scheduler &scheduler, Worker *worker, const char *withdrawn = "",
+                   uint64_t count = 0) noexcept {
+    if (WasReported(scheduler, ReportCode::EndDelayed)) return;
+    ReportText text(scheduler.memory, kRoom);
+    const uint64_t after = (env::Now() - scheduler.lateEnd.wantedAt) / 1'000'000;
+    text.Add("the run should end, and has not ended after %llu ms%s",
+             static_cast<unsigned long long>(after), withdrawn);
     const WaitGraph graph(scheduler, AllIdle(scheduler));
     ItemList items{text, "; it waits for "};
     ForDeferred(scheduler, worker, [&](Deferred &deferred, const DeferredHandle &) {
@@ -118,24 +122,12 @@ void AddAwaited(ReportText &text, Scheduler &scheduler, Worker *worker,
             items.AddWaiter(waiter, scheduler.fibers[waiter.fiber].wait);
     }
     const uint64_t pending = PendingTasks(scheduler, &Worker::ended);
-    items.End(pending > withdrawn ? pending - withdrawn : 0);
+    items.End(pending > count ? pending - count : 0);
     AddGuests(text, scheduler, graph);
     // relaxed: for a report
     if (const uint32_t outside =
             EntryGate::StateOf(*scheduler.taskScheduler).outside.load(kRelaxed))
         text.Add("; external work that has not ended: %u", outside);
-}
-
-// Reports EndDelayed, once a run. `withdrawn`: a text of the `count` tasks that StopFor has
-// withdrawn, or null.
-void ReportLateEnd(Scheduler &scheduler, Worker *worker, const char *withdrawn,
-                   uint64_t count) noexcept {
-    if (WasReported(scheduler, ReportCode::EndDelayed)) return;
-    ReportText text(scheduler.memory, kRoom);
-    const uint64_t after = (env::Now() - scheduler.lateEnd.wantedAt) / 1'000'000;
-    text.Add("the run should end, and has not ended after %llu ms%s",
-             static_cast<unsigned long long>(after), withdrawn != nullptr ? withdrawn : "");
-    AddAwaited(text, scheduler, worker, count);
     ReportTextOnce(scheduler, ReportCode::EndDelayed,
                    "Before the end, cancel periodic and timed tasks, lower the counters, and let "
                    "threads leave calls, onReport and AttachThread; or call StopFor (weft/time.h), "
@@ -176,7 +168,7 @@ void EndIsLate(Scheduler &scheduler, Worker &worker) noexcept {
     const bool withdraws = scheduler.lateEnd.withdrawsAt != Timers::kNever;
     const bool isReported = withdraws && WithdrawAll(scheduler, &worker);
     if (!isReported && AnyGuest(scheduler)) {
-        ReportLateEnd(scheduler, &worker, nullptr, 0);
+        ReportLateEnd(scheduler, &worker);
     } else if (!isReported) {
         scheduler.lateEnd.isLate.store(true, kRelaxed);  // a worker that becomes idle sees it
     }
@@ -189,7 +181,7 @@ void ReportIfLate(Scheduler &scheduler) noexcept {
     if (WEFT_UNLIKELY(scheduler.lateEnd.isLate.load(kRelaxed)) &&
         (PendingTasks(scheduler) != 0 || AnyGuest(scheduler)) &&
         scheduler.lateEnd.isLate.exchange(false, kRelaxed))
-        ReportLateEnd(scheduler, nullptr, nullptr, 0);
+        ReportLateEnd(scheduler, nullptr);
 }
 
 }  // namespace weft::internal

@@ -36,7 +36,6 @@
 #include "scheduler/diagnose/wait_graph.h"
 #include "scheduler/diagnose/watch.h"
 #include "scheduler/state/entry_gate.h"
-#include "scheduler/state/reporting.h"
 #include "scheduler/submit/wake.h"
 #include "scheduler/wait/deferred.h"
 
@@ -89,18 +88,6 @@ uint64_t Refused(const Scheduler &scheduler) noexcept {
     return Sum(scheduler, [](const Worker &worker) { return worker.rest.refused.load(kRelaxed); });
 }
 
-bool AnyFree(const Scheduler &scheduler) noexcept {
-    return scheduler.fibers.free.Any(
-        scheduler.Slots(),
-        [&](uint32_t i) -> const FreeFibers::Slot & { return scheduler.workers[i].spareFiber; });
-}
-
-// Returns true if each fiber of the pool belongs to a task that waits, and none may continue.
-bool AllWait(const Scheduler &scheduler) noexcept {
-    return std::all_of(scheduler.fibers.all, scheduler.fibers.all + scheduler.fibers.count,
-                       [](const Fiber &fiber) { return fiber.wait.counter.load(kRelaxed); });
-}
-
 // Returns true if something waits for a deadline that comes, apart from the end of the run.
 bool AnyDeadline(Scheduler &scheduler) noexcept {
     bool any = false;
@@ -131,12 +118,6 @@ void ReportWaiters(Scheduler &scheduler, bool isQueued, bool anyDeadline) noexce
                             "to; if an external thread will do that, let it hold an ExternalWork "
                             "(weft/external_work.h).",
                    text.Get());
-}
-
-void ReportPoolEmpty(Scheduler &scheduler) noexcept {
-    ReportOnce(scheduler, ReportCode::OutOfFibers,
-               "Raise SchedulerOptions::fibers: each waiting task holds a fiber.",
-               "tasks are pending, and all %u fibers wait", scheduler.fibers.count);
 }
 
 // Returns true if each worker that polls has ended a look that began in this round, and has found
@@ -173,12 +154,20 @@ bool EndRounds(Scheduler &scheduler, StallWatch &watch) noexcept {
     return isOver;
 }
 
-// Nothing has run for long enough. Returns false if workers pass tasks on, but not all fibers wait.
+// Nothing has run for long enough. Returns false if workers pass tasks on, but not each fiber of
+// the pool belongs to a task that waits.
 bool Judge(Scheduler &scheduler, const StallWatch::Seen &seen) noexcept {
     if (!seen.passesOn) return ReportWaiters(scheduler, seen.isQueued, seen.anyDeadline), true;
-    const bool isEmpty = !AnyFree(scheduler) && AllWait(scheduler);
-    if (isEmpty) ReportPoolEmpty(scheduler);
-    return isEmpty;
+    const FiberPool &fibers = scheduler.fibers;
+    const auto spareOf = [&](uint32_t i) -> auto & { return scheduler.workers[i].spareFiber; };
+    const auto waits = [](const Fiber &fiber) { return fiber.wait.counter.load(kRelaxed); };
+    if (fibers.free.Any(scheduler.Slots(), spareOf) ||
+        !std::all_of(fibers.all, fibers.all + fibers.count, waits))
+        return false;
+    ReportOnce(scheduler, ReportCode::OutOfFibers,
+               "Raise SchedulerOptions::fibers: each waiting task holds a fiber.",
+               "tasks are pending, and all %u fibers wait", fibers.count);
+    return true;
 }
 
 void ReportNoProgress(Scheduler &scheduler) noexcept {

@@ -277,58 +277,51 @@ TraceRecord TracedTask::RecordAt(uint64_t ticks, uint32_t kind) const noexcept {
     return TaskRecord(kind, ticks, m_self.index, m_stolenFrom, m_id, m_of.Name(), m_task.function);
 }
 
-// If there is a recorder and no hook, and the previous task has just ended on this fiber, one
-// record says that it has ended and that this task begins.
-void TracedTask::Begin(uint64_t ticks) noexcept {
-    const Worker &worker = *m_self.worker;
-    if (worker.scheduler->options.trace.event != nullptr) {
-        Tell(TraceKind::TaskBegin, ticks, m_stolenFrom);
-    } else if (worker.scheduler->tracing->recording != nullptr) {
-        const bool follows = std::exchange(StateOf(worker).endedAt, 0) != 0;
-        PutTask(worker, RecordAt(ticks, follows ? TraceRecords::kTaskNext
-                                                : static_cast<uint32_t>(TraceKind::TaskBegin)));
-    }
-}
-
-void TracedTask::End(uint64_t ticks) noexcept {
-    Worker &worker = *m_self.worker;
-    Tracing::OfWorker &state = StateOf(worker);
-    if (worker.scheduler->options.trace.event != nullptr) {
-        Tell(TraceKind::TaskEnd, ticks, m_stolenFrom);
-        state.endedAt = m_isInChunk ? ticks : 0;
-    } else if (worker.scheduler->tracing->recording != nullptr) {
-        TellKeptEnd(worker);
-        state.endedAt = ticks;
-        state.keptEnd = RecordAt(ticks, static_cast<uint32_t>(TraceKind::TaskEnd));
-        if (!m_isInChunk) TellKeptEnd(worker);
-    }
-}
-
 TracedTask::TracedTask(Fiber &self, const Task &task, const TasksOf &of, uint32_t number,
                        uint32_t stolenFrom, bool isInChunk) noexcept
     : m_self(self), m_task(task), m_of(of), m_stolenFrom(stolenFrom), m_isInChunk(isInChunk) {
-    const Tracing &tracing = *self.worker->scheduler->tracing;
-    const Tracing::OfWorker &state = StateOf(*self.worker);
+    Worker &worker = *self.worker;
+    const SchedulerOptions &options = worker.scheduler->options;
+    const Tracing &tracing = *worker.scheduler->tracing;
+    Tracing::OfWorker &state = StateOf(worker);
     Tracing::OfFiber &ofFiber = tracing.fibers[self.index];
     m_id = number != 0 ? FullId(tracing, number) : 0;
     m_outerId = std::exchange(ofFiber.id, m_id);
-    if (WEFT_UNLIKELY(state.offCpu.MayHaveLost())) TellOffCpu(*self.worker, env::Ticks());
-    Begin(state.endedAt != 0 ? state.endedAt : env::Ticks());
-    if (StackMeter *const meter = self.worker->scheduler->options.stackMeter)
+    if (WEFT_UNLIKELY(state.offCpu.MayHaveLost())) TellOffCpu(worker, env::Ticks());
+    const uint64_t ticks = state.endedAt != 0 ? state.endedAt : env::Ticks();
+    if (options.trace.event != nullptr) {
+        Tell(TraceKind::TaskBegin, ticks, m_stolenFrom);
+    } else if (tracing.recording != nullptr) {
+        // One record may say that the previous task has ended, and that this one begins.
+        const bool follows = std::exchange(state.endedAt, 0) != 0;
+        PutTask(worker, RecordAt(ticks, follows ? TraceRecords::kTaskNext
+                                                : static_cast<uint32_t>(TraceKind::TaskBegin)));
+    }
+    if (StackMeter *const meter = options.stackMeter)
         m_sample.Begin(*meter, self.Bottom(), ofFiber.sample, of.Name(), task.function);
 }
 
 TracedTask::~TracedTask() {
     Worker &worker = *m_self.worker;
-    Tracing::OfFiber &ofFiber = worker.scheduler->tracing->fibers[m_self.index];
-    if (WEFT_UNLIKELY(StateOf(worker).offCpu.MayHaveLost())) TellOffCpu(worker, env::Ticks());
+    const SchedulerOptions &options = worker.scheduler->options;
+    const Tracing &tracing = *worker.scheduler->tracing;
+    Tracing::OfWorker &state = StateOf(worker);
+    Tracing::OfFiber &ofFiber = tracing.fibers[m_self.index];
+    if (WEFT_UNLIKELY(state.offCpu.MayHaveLost())) TellOffCpu(worker, env::Ticks());
     const uint64_t ticks = env::Ticks();
-    const size_t bytes = worker.scheduler->options.stackMeter != nullptr
-                             ? m_sample.End(m_self.Bottom(), ofFiber.sample)
-                             : 0;
+    const size_t bytes =
+        options.stackMeter != nullptr ? m_sample.End(m_self.Bottom(), ofFiber.sample) : 0;
     if (WEFT_UNLIKELY(bytes != 0))
         Tell(TraceKind::StackUse, ticks, kAnyWorker, static_cast<uint32_t>(bytes));
-    End(ticks);
+    if (options.trace.event != nullptr) {
+        Tell(TraceKind::TaskEnd, ticks, m_stolenFrom);
+        state.endedAt = m_isInChunk ? ticks : 0;
+    } else if (tracing.recording != nullptr) {
+        TellKeptEnd(worker);
+        state.endedAt = ticks;
+        state.keptEnd = RecordAt(ticks, static_cast<uint32_t>(TraceKind::TaskEnd));
+        if (!m_isInChunk) TellKeptEnd(worker);
+    }
     ofFiber.id = m_outerId;
 }
 

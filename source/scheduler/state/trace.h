@@ -90,8 +90,6 @@ public:
     TracedTask &operator=(const TracedTask &) = delete;
 
 private:
-    void Begin(uint64_t ticks) noexcept;
-    void End(uint64_t ticks) noexcept;
     void Tell(TraceKind kind, uint64_t ticks, uint32_t other, uint32_t count = 0) noexcept;
     TraceRecord RecordAt(uint64_t ticks, uint32_t kind) const noexcept;
 
