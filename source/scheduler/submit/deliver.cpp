@@ -111,11 +111,10 @@ void Reach(Scheduler &scheduler, Worker *worker, Deferred &deferred, uint32_t n)
     if (fires) race::SawAll(&deferred);
     if (left == 0) {
         // only this thread refers to it now
-        constexpr uint64_t kOne = uint64_t{1} << Deferred::kGenerationShift;
-        const uint64_t generation = before >> Deferred::kGenerationShift;
+        const uint64_t generation = (before >> Deferred::kGenerationShift) + 1;
         deferred.counter.store(nullptr, kRelaxed);
         // release: a thread that reads the new generation does not use the object
-        deferred.state.store((generation << Deferred::kGenerationShift) + kOne, kRelease);
+        deferred.state.store(generation << Deferred::kGenerationShift, kRelease);
         scheduler.pools.deferred.GiveBack(index, CacheOf(worker));
     }
     if (fires) Deliver(scheduler, worker, tasks);
