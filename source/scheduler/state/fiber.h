@@ -102,8 +102,6 @@ public:
     static constexpr uint64_t kNoControl = ~uint64_t{0};
 
     Fiber() noexcept : Node(Kind::Fiber) {}
-    Fiber(const Fiber &) = delete;
-    Fiber &operator=(const Fiber &) = delete;
 
     /// Sets the stack of a fiber of the pool. The caller keeps this memory. A task may run on top
     /// of the running one while `room` bytes are left.
