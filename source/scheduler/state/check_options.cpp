@@ -6,7 +6,6 @@
 #include "platform/env.h"
 #include "scheduler/state/level.h"
 #include "scheduler/state/reporting.h"
-#include "scheduler/state/scheduler.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,7 +1,6 @@
 // A fiber: a stack of the pool or a thread's own stack, and what the scheduler knows about it.
 #pragma once
 
-#include "core/counters.h"
 #include "core/timers.h"
 #include "platform/compiler.h"
 #include "platform/fiber_context.h"

@@ -26,7 +26,6 @@
 
 namespace weft::internal {
 
-struct Scheduler;
 struct Tracing;
 struct Order;
 

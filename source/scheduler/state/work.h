@@ -2,7 +2,6 @@
 #pragma once
 
 #include "core/timers.h"
-#include "platform/compiler.h"
 #include "platform/env.h"
 #include "scheduler/state/level.h"
 #include "weft/counter.h"

@@ -8,7 +8,6 @@
 #include "scheduler/state/level.h"
 #include "scheduler/state/work.h"
 
-#include <algorithm>
 #include <cstdint>
 
 namespace weft {
