@@ -11,7 +11,6 @@
 #include "scheduler/diagnose/watch.h"
 #include "scheduler/state/entry_gate.h"
 #include "scheduler/state/group_of_tasks.h"
-#include "scheduler/submit/deliver.h"
 #include "scheduler/submit/finish.h"
 #include "scheduler/submit/wake.h"
 #include "scheduler/wait/deferred.h"

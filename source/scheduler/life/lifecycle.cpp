@@ -19,7 +19,6 @@
 #include "scheduler/state/groups.h"
 #include "scheduler/state/reporting.h"
 #include "scheduler/state/trace.h"
-#include "scheduler/submit/deliver.h"
 #include "scheduler/submit/submit.h"
 #include "scheduler/wait/external.h"
 #include "scheduler/wait/wait.h"

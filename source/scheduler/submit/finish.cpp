@@ -3,7 +3,6 @@
 
 #include "scheduler/state/entry_gate.h"
 #include "scheduler/state/trace.h"
-#include "scheduler/submit/deliver.h"
 #include "scheduler/submit/wake.h"
 
 #include <utility>

@@ -3,7 +3,6 @@
 
 #include "scheduler/state/reporting.h"
 #include "scheduler/state/trace.h"
-#include "scheduler/submit/deliver.h"
 
 #include <algorithm>
 
