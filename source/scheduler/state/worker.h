@@ -5,7 +5,6 @@
 #include "containers/work_stealing_deque.h"
 #include "platform/env.h"
 #include "scheduler/state/fiber.h"
-#include "scheduler/state/level.h"
 #include "scheduler/state/work.h"
 
 #include <cstdint>
