@@ -165,8 +165,7 @@ struct Guests {
 /// Durations, in ticks.
 struct Tuning {
     uint64_t millisecond = 0;
-    uint64_t shortPick = 0;   // as many as pass without a look at the clock take 100 us at most
-    uint64_t idleSearch = 0;  // a worker without work searches for so long
+    uint64_t shortPick = 0;  // as many as pass without a look at the clock take 100 us at most
 };
 
 /// One run of a TaskScheduler. It is created when Run or Start begins, and deleted when the run has
