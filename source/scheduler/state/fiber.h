@@ -115,10 +115,6 @@ public:
         context.Create(m_bottom, m_bytes - shift, entry, this);
         isPrepared.store(true, kRelaxed);
     }
-    /// Gives back the memory of the stack that the fiber does not need while it is left.
-    void TrimStack() const noexcept {
-        if (context.LowestByte() != nullptr) ForgetPages(m_bottom, context.LowestByte());
-    }
     /// Returns true for a thread's own stack, which has no known bottom.
     bool IsThreadStack() const noexcept { return m_bottom == nullptr; }
     /// Returns true while the host's code runs on it, and no task on top of that.
