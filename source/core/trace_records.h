@@ -85,12 +85,6 @@ inline TraceRecord MoreOfSubmit(const TraceEvent &event) noexcept {
              AddressOf(event.counter), AddressOf(event.function)}};
 }
 
-/// Returns the address of the text that a record refers to, or 0.
-inline uint64_t TextOf(const TraceRecord &record) noexcept {
-    const uint32_t kind = record.words[1] & 0xff;
-    return kind < TraceRecords::kMoreOfSubmit ? record.words[3] : 0;
-}
-
 /// The beginning of a file. Sections follow.
 struct TraceFileHeader {
     char magic[8] = {'W', 'E', 'F', 'T', 'R', 'A', 'C', 'E'};

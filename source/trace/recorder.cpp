@@ -149,7 +149,8 @@ bool Recorder::Write(bool (*write)(const void *data, size_t bytes, void *user),
     for (uint32_t i = 0; i < rings->header.rings; ++i) {
         const TraceRing &ring = rings->rings[i];
         ForEachRecord(ring, ring.Written(), [&](uint64_t, const TraceRecord &record) {
-            const uint64_t text = TextOf(record);
+            const bool hasText = (record.words[1] & 0xff) < TraceRecords::kMoreOfSubmit;
+            const uint64_t text = hasText ? record.words[3] : 0;
             if (text != 0 && seen.Add(text)) WriteText(output, text);
         });
     }
