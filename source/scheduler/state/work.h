@@ -41,8 +41,6 @@ struct Level {
     }
     constexpr uint32_t Index() const noexcept { return m_index; }
     constexpr uint32_t Bit() const noexcept { return 1u << m_index; }
-    /// The same group with another priority.
-    constexpr Level With(Priority other) const noexcept { return {other, slot}; }
     constexpr bool operator==(Level other) const noexcept { return m_index == other.m_index; }
 
 private:

@@ -158,7 +158,7 @@ void MakeReady(Scheduler &scheduler, Worker *worker, Fiber &fiber, bool picks) n
         EmitReady(scheduler, worker, fiber);
     fiber.wait.counter.store(nullptr, kRelaxed);
     const Priority priority = PriorityOf(scheduler, fiber);
-    if (priority != fiber.level.priority) fiber.level = fiber.level.With(priority);
+    if (priority != fiber.level.priority) fiber.level = {priority, fiber.level.slot};
     if (fiber.pinnedTo != kAnyWorker)
         return Mail(scheduler, worker, fiber.pinnedTo, &fiber, &fiber);
     if (worker == nullptr) return Inject(scheduler, nullptr, &fiber, &fiber, 1);
