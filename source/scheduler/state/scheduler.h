@@ -189,8 +189,7 @@ struct Scheduler {
     Counters counters;
     Pools pools;
     Timers timers;
-    env::Atomic<uint64_t> keeperUntil{
-        Timers::kNever};  // when the keeper wakes up, see run/idle_loop.cpp
+    env::Atomic<uint64_t> keeperUntil{Timers::kNever};  // when it wakes up: run/idle_loop.cpp
 
     alignas(kLineBytes) Notices notices;
     Tracing *tracing = nullptr;  // null: nothing is traced (state/trace.h)

@@ -74,9 +74,7 @@ uint32_t ChunkSize(const Scheduler &scheduler, uint32_t count, uint32_t onWorker
 /// Takes a chunk with these tasks, at most kLargeChunkTasks. Aborts with a report if there is no
 /// memory. `worker`: the caller's, or null.
 Chunk &FillChunk(Scheduler &scheduler, const Worker *worker, uint32_t count, const Task *tasks,
-                 const TasksOf &of, Level level, uint32_t number = 0) noexcept;
-
-/// Gives the chunk back to its pool.
+                 const TasksOf &of, Level level, uint32_t number) noexcept;
 void GiveChunk(Scheduler &scheduler, const Worker *worker, Chunk &chunk) noexcept;
 
 /// Copies all tasks of a submission into chunks.
