@@ -3,7 +3,7 @@
 // Searcher, sleeper, choosy and plain: see source/README.md. A choosy worker is never counted as a
 // searcher. A publisher is a thread that has put work into a queue.
 //
-// Each sleeper stores a mask of levels (scheduler/state/level.h). Work of these levels may wake it.
+// Each sleeper stores a mask of levels (scheduler/state/work.h). Work of these levels may wake it.
 // The mask of a plain sleeper has all levels of no group.
 //
 // Protocol. A worker without work searches for a while. Then it announces that it sleeps

@@ -1,5 +1,5 @@
 // A word that workers look at between two tasks. Each bit is a notice: it says that there may be
-// work of a kind somewhere. The lower bits stand for levels (scheduler/state/level.h).
+// work of a kind somewhere. The lower bits stand for levels (scheduler/state/work.h).
 //
 // Levels in kUnnoticed have no notice. A notice may be set although there is no item of its kind.
 // But while there is an item, the notice is set, or the thread that published the item is about to

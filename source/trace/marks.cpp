@@ -1,6 +1,6 @@
 #include "weft/trace/marks.h"
 
-#include "core/trace_rings.h"
+#include "core/trace_records.h"
 #include "scheduler/api/internal_api.h"
 
 namespace weft {

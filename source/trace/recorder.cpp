@@ -143,27 +143,18 @@ bool Recorder::Write(bool (*write)(const void *data, size_t bytes, void *user),
                      void *user) noexcept {
     Output output(write, user);
     const TraceRings *rings = m_rings;
-    TraceFileHeader header;
-    if (rings != nullptr) {
-        header.workers = rings->workers;
-        header.rings = rings->count;
-        header.fibers = rings->fibers;
-        header.ticksAtStart = rings->ticksAtStart;
-        header.nanosecondsAtStart = rings->nanosecondsAtStart;
-        header.ticksPerMicrosecond = rings->ticksPerMicrosecond;
-        header.stackBytes = rings->stackBytes;
-    }
-    output.Put(header);
+    output.Put(rings != nullptr ? rings->header : TraceFileHeader());
     if (rings == nullptr) return output.Flush();
     Seen seen;
-    for (uint32_t i = 0; i < rings->count; ++i) {
+    for (uint32_t i = 0; i < rings->header.rings; ++i) {
         const TraceRing &ring = rings->rings[i];
         ForEachRecord(ring, ring.Written(), [&](uint64_t, const TraceRecord &record) {
-            const uint64_t text = TextOf(record);
+            const bool hasText = (record.words[1] & 0xff) < TraceRecords::kMoreOfSubmit;
+            const uint64_t text = hasText ? record.words[3] : 0;
             if (text != 0 && seen.Add(text)) WriteText(output, text);
         });
     }
-    for (uint32_t i = 0; i < rings->count && output.IsGood(); ++i) {
+    for (uint32_t i = 0; i < rings->header.rings && output.IsGood(); ++i) {
         const TraceRing &ring = rings->rings[i];
         RingOutput ringOutput(output, i);
         const uint64_t end = ring.Written();

@@ -17,7 +17,6 @@
 #include "scheduler/run/ending.cpp"
 #include "scheduler/run/idle_loop.cpp"
 #include "scheduler/state/groups.cpp"
-#include "scheduler/submit/deliver.cpp"
 #include "scheduler/submit/finish.cpp"
 #include "scheduler/submit/submit.cpp"
 #include "scheduler/submit/wake.cpp"

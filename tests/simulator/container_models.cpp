@@ -5,7 +5,7 @@
 #include "containers/spin_lock.h"
 #include "containers/work_stealing_deque.h"
 #include "core/scheduler_tags.h"
-#include "core/trace_rings.h"
+#include "core/trace_records.h"
 #include "platform/env.h"
 #include "simulator/crew.h"
 #include "simulator/models.h"

@@ -70,7 +70,8 @@ void TrimMemory(TaskScheduler &taskScheduler) noexcept {
     scheduler.pools.ForTrimmed([](auto &pool) { pool.Trim(); });
     for (uint32_t i = 0; i < scheduler.fibers.count; ++i) {
         if (!scheduler.fibers.free.TakeAt(i)) continue;
-        scheduler.fibers[i].TrimStack();
+        const Fiber &fiber = scheduler.fibers[i];
+        if (char *const lowest = fiber.context.LowestByte()) ForgetPages(fiber.Bottom(), lowest);
         scheduler.fibers.free.GiveBack(i);
     }
 }

@@ -53,12 +53,13 @@ TraceRings *BeginRecording(const Scheduler &scheduler) noexcept {
                       scheduler.slotCount);
         return nullptr;
     }
-    rings->workers = scheduler.workerCount;
-    rings->fibers = options.fibers;
-    rings->stackBytes = options.stackBytes;
-    rings->ticksPerMicrosecond = env::TicksPerMicrosecond();
-    rings->ticksAtStart = env::Ticks();
-    rings->nanosecondsAtStart = env::Now();
+    TraceFileHeader &header = rings->header;
+    header.workers = scheduler.workerCount;
+    header.fibers = options.fibers;
+    header.stackBytes = options.stackBytes;
+    header.ticksPerMicrosecond = env::TicksPerMicrosecond();
+    header.ticksAtStart = env::Ticks();
+    header.nanosecondsAtStart = env::Now();
     return rings;
 }
 
@@ -86,7 +87,7 @@ void Record(TraceRings &rings, const TraceEvent &event) noexcept {
     const race::Unwatched unwatched;
     if (event.worker != kAnyWorker) return Put(rings.rings[event.worker], event);
     const SpinLock::Held held(rings.external);
-    Put(rings.External(), event);
+    Put(rings.rings[rings.header.rings - 1], event);
 }
 
 void PutTask(const Worker &worker, const TraceRecord &record) noexcept {

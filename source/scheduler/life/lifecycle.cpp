@@ -246,7 +246,6 @@ Status NewScheduler(TaskScheduler &taskScheduler, const Task &main,
     scheduler->lateEnd.timer.owner = kEndOwner;
     scheduler->slotsInUse.store(scheduler->workerCount, kRelaxed);  // nobody else knows it yet
     scheduler->tuning.millisecond = static_cast<uint64_t>(env::TicksPerMicrosecond() * 1000);
-    scheduler->tuning.idleSearch = scheduler->tuning.millisecond / 10;
     scheduler->tuning.shortPick =
         std::max<uint64_t>(scheduler->tuning.millisecond / 10 / Fairness::kShortPicks, 1) - 1;
     scheduler->threads.floatingPoint = FloatingPointControl();

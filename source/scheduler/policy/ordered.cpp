@@ -123,8 +123,9 @@ void GiveUp(Worker &worker, const char *how) noexcept {
         report(scheduler.options, ReportCode::Stalled,
                "Run it again with this SchedulerOptions::order, and look at the tasks in a "
                "debugger.",
-               "order %#llx %s, after %llu choices", static_cast<unsigned long long>(order.number),
-               how, static_cast<unsigned long long>(order.choices));
+               "order %#llx %s, after %llu choices",
+               static_cast<unsigned long long>(scheduler.options.order), how,
+               static_cast<unsigned long long>(order.choices));
     order.isGivenUp = true;
     if (Counter *const counter = host->wait.counter.load(kRelaxed))
         scheduler.counters.Remove(CounterAccess::Word(*counter), host->index, worker.index);

@@ -4,7 +4,6 @@
 #include "scheduler/state/groups.h"
 #include "scheduler/state/order.h"
 #include "scheduler/state/trace.h"
-#include "scheduler/submit/deliver.h"
 #include "scheduler/submit/finish.h"
 #include "scheduler/submit/wake.h"
 

@@ -147,7 +147,7 @@ bool FindWork(Worker &worker, Work &work) noexcept {
         if (isChoosy != worker.filter.isChoosy) SearchAs(worker, isChoosy = !isChoosy);
         if (spins && AnswerIdleRequests(scheduler, &worker)) continue;
         if (spins) Poll(worker, looksAt);
-        if (spins || (searches && env::Ticks() - since < scheduler.tuning.idleSearch)) {
+        if (spins || (searches && env::Ticks() - since < scheduler.tuning.millisecond / 10)) {
             for (uint32_t i = 0; i < pauses; ++i) env::Pause();
             continue;
         }

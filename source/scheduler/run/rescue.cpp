@@ -3,7 +3,6 @@
 
 #include "scheduler/policy/places.h"
 #include "scheduler/state/trace.h"
-#include "scheduler/submit/deliver.h"
 #include "scheduler/submit/wake.h"
 
 namespace weft::internal {

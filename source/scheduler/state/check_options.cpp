@@ -4,9 +4,7 @@
 #include "core/counter_word.h"
 #include "core/wait_records.h"
 #include "platform/env.h"
-#include "scheduler/state/level.h"
 #include "scheduler/state/reporting.h"
-#include "scheduler/state/scheduler.h"
 
 #include <algorithm>
 #include <charconv>

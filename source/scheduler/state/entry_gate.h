@@ -18,8 +18,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <new>
-#include <type_traits>
 
 namespace weft::internal {
 
@@ -78,7 +78,7 @@ struct EntryGate {
     public:
         explicit Visit(TaskScheduler &taskScheduler) noexcept
             : m_state(StateOf(taskScheduler)),
-              m_stripe(m_state.stripes[env::ThreadHint() % kStripes]) {}
+              m_stripe(m_state.stripes[env::ThreadHint() % std::size(m_state.stripes)]) {}
         Visit(const Visit &) = delete;
         Visit &operator=(const Visit &) = delete;
 
@@ -141,8 +141,6 @@ struct EntryGate {
     }
 
 private:
-    static constexpr uint32_t kStripes = std::extent_v<decltype(SchedulerState::stripes)>;
-
     template <class Condition>
     static void Await(Condition condition) noexcept {
         for (Backoff backoff; !condition(); backoff.Next()) {

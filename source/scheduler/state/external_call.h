@@ -37,8 +37,6 @@ public:
         if (WEFT_LIKELY(running != nullptr)) visit.GoOut();
         env::ExchangeCallSlot(m_outer);
     }
-    ExternalCall(const ExternalCall &) = delete;
-    ExternalCall &operator=(const ExternalCall &) = delete;
 
     /// Returns true if the scheduler runs and external threads may still submit and wait. When the
     /// end of the run has been requested, they may do so for a limited time only

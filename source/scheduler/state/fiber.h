@@ -1,7 +1,6 @@
 // A fiber: a stack of the pool or a thread's own stack, and what the scheduler knows about it.
 #pragma once
 
-#include "core/counters.h"
 #include "core/timers.h"
 #include "platform/compiler.h"
 #include "platform/fiber_context.h"
@@ -102,8 +101,6 @@ public:
     static constexpr uint64_t kNoControl = ~uint64_t{0};
 
     Fiber() noexcept : Node(Kind::Fiber) {}
-    Fiber(const Fiber &) = delete;
-    Fiber &operator=(const Fiber &) = delete;
 
     /// Sets the stack of a fiber of the pool. The caller keeps this memory. A task may run on top
     /// of the running one while `room` bytes are left.
@@ -117,10 +114,6 @@ public:
         const size_t shift = index % 16 * (kColourBytes / 16);
         context.Create(m_bottom, m_bytes - shift, entry, this);
         isPrepared.store(true, kRelaxed);
-    }
-    /// Gives back the memory of the stack that the fiber does not need while it is left.
-    void TrimStack() const noexcept {
-        if (context.LowestByte() != nullptr) ForgetPages(m_bottom, context.LowestByte());
     }
     /// Returns true for a thread's own stack, which has no known bottom.
     bool IsThreadStack() const noexcept { return m_bottom == nullptr; }

@@ -23,27 +23,20 @@ inline TaskGroup *GroupOf(const TasksOf &of) noexcept {
     return WEFT_UNLIKELY(of.IsOfGroup()) ? TaskGroupAccess::Of(of.TheCounter()) : nullptr;
 }
 
-/// Sets `counter` to that of the group. Returns false, after a report, if another counter is to
-/// count the tasks, too.
-WEFT_NOINLINE inline bool TakeCounterOf(TaskGroup &group, const SchedulerOptions &options,
-                                        Counter *&counter) noexcept {
-    Counter *const its = TaskGroupAccess::CounterOf(&group);
+/// Sets `counter` to that of TaskOptions::taskGroup, if there is a group. Returns false, after a
+/// report, if another counter is to count the tasks, too.
+inline bool CountInGroup(const SchedulerOptions &schedulerOptions, const TaskOptions &options,
+                         Counter *&counter) noexcept {
+    if (WEFT_LIKELY(options.taskGroup == nullptr)) return true;
+    Counter *const its = TaskGroupAccess::CounterOf(options.taskGroup);
     if (counter == nullptr || counter == its) {
         counter = its;
         return true;
     }
-    ReportMistake(options, ReportCode::BadOption,
+    ReportMistake(schedulerOptions, ReportCode::BadOption,
                   "Name either a counter or a group; the group counts its tasks.",
                   "TaskOptions::taskGroup and a counter are both given");
     return false;
-}
-
-/// Sets `counter` to that of TaskOptions::taskGroup, if there is a group. Returns false after a
-/// report.
-inline bool CountInGroup(const SchedulerOptions &schedulerOptions, const TaskOptions &options,
-                         Counter *&counter) noexcept {
-    return WEFT_LIKELY(options.taskGroup == nullptr) ||
-           TakeCounterOf(*options.taskGroup, schedulerOptions, counter);
 }
 
 /// What counts the tasks, after CountInGroup has set `counter`. `worker`: the caller's, or null.

@@ -23,14 +23,17 @@ inline uint32_t SlotsInUse(const Scheduler &scheduler) noexcept {
 /// Returns the levels that the worker may run, apart from limits of its waits. For its owner.
 uint32_t RunsOf(const Scheduler &scheduler, const Worker &worker) noexcept;
 
-/// Returns the slot of tasks with these options: that of the group that they name, or else that of
-/// the calling task. If there is only one group, it is like none. `worker`: the caller's, or null.
-inline uint32_t SlotOf(const Scheduler &scheduler, const Worker *worker,
-                       const TaskOptions &options) noexcept {
-    const uint32_t group = options.group;
-    if (WEFT_LIKELY(group == kAnyGroup)) return worker != nullptr ? worker->current->level.slot : 0;
-    if (scheduler.options.groupCount <= 1) return 0;
-    return IsInSlot(options.group) ? SlotIn(options.group) : group + 1;
+/// Returns the level of tasks with these options. The group is the one that they name, or else that
+/// of the calling task. If there is only one group, it is like none. `worker`: the caller's, or
+/// null.
+inline Level LevelOf(const Scheduler &scheduler, const Worker *worker,
+                     const TaskOptions &options) noexcept {
+    uint32_t slot = 0;
+    if (WEFT_LIKELY(options.group == kAnyGroup))
+        slot = worker != nullptr ? worker->current->level.slot : 0;
+    else if (scheduler.options.groupCount > 1)
+        slot = IsInSlot(options.group) ? SlotIn(options.group) : options.group + 1u;
+    return {options.priority, slot};
 }
 
 }  // namespace weft::internal

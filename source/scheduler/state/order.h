@@ -41,7 +41,6 @@ struct Order {
     bool isGivenUp = false;  // the run has stalled or does not end, and the host continues
     bool tells = true;       // report a stall
     Fiber *host = nullptr;   // continues after a stall, see api/orders.cpp; null: none does
-    uint64_t number = 0;     // SchedulerOptions::order
     uint64_t limit = 0;      // so many choices are drawn
     uint64_t choices = 0;    // the number of choices so far
     uint64_t picks = 0;
@@ -54,7 +53,6 @@ struct Order {
     uint32_t usual = 0, early = 0, yields = 0;
 
     void Begin(uint64_t order) noexcept {
-        number = order;
         limit = order >> 32 != 0 ? (order >> 32) - 1 : ~uint64_t{0};
         state = order & 0xffff'ffff;
         constexpr uint32_t kUsual[] = {0, 0, 128, 224};

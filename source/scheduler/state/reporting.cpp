@@ -7,6 +7,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 namespace weft::internal {
 
@@ -19,40 +20,21 @@ const char *CallingTask() noexcept {
     return worker->current->name.load(kRelaxed);
 }
 
-// The state of a thread while it is in onReport. It has left all calls that it was in. If it is a
-// worker, calls that wait are refused.
-class Reporting {
-public:
-    Reporting() noexcept
-        : m_worker(CurrentWorker()),
-          m_calls(static_cast<ExternalCall *>(env::ExchangeCallSlot(InReport()))) {
-        LeaveCalls(m_calls);
-        if (m_worker == nullptr) return;
-        m_wasInHook = m_worker->inHook;
-        m_worker->inHook = true;
-    }
-    ~Reporting() {
-        if (m_worker != nullptr) m_worker->inHook = m_wasInHook;
-        env::ExchangeCallSlot(m_calls);
-        ReturnToCalls(m_calls);
-    }
-    Reporting(const Reporting &) = delete;
-    Reporting &operator=(const Reporting &) = delete;
-
-private:
-    Worker *const m_worker;
-    ExternalCall *const m_calls;
-    bool m_wasInHook = false;
-};
-
 // Passes the report to onReport. Prints it to stderr if there is none, or if the thread is in
-// onReport already. Aborts if the report is fatal.
+// onReport already. Aborts if the report is fatal. While the thread is in onReport, it has left all
+// calls that it was in. If it is a worker, calls that wait are refused.
 void DeliverText(const SchedulerOptions &options, ReportCode code, bool fatal, const char *hint,
                  const char *what) noexcept {
     const Report report{code, fatal, what, hint, CallingTask()};
     if (options.onReport != nullptr && env::CallSlot() != InReport()) {
-        const Reporting reporting;
+        Worker *const worker = CurrentWorker();
+        auto *const calls = static_cast<ExternalCall *>(env::ExchangeCallSlot(InReport()));
+        LeaveCalls(calls);
+        const bool wasInHook = worker != nullptr && std::exchange(worker->inHook, true);
         options.onReport(report, options.user);
+        if (worker != nullptr) worker->inHook = wasInHook;
+        env::ExchangeCallSlot(calls);
+        ReturnToCalls(calls);
     } else {
         const char *task = report.task != nullptr ? report.task : "";
         std::fprintf(stderr, "weft: %s%s%s%s%s. %s\n", fatal ? "fatal: " : "",

@@ -26,7 +26,6 @@
 
 namespace weft::internal {
 
-struct Scheduler;
 struct Tracing;
 struct Order;
 
@@ -166,8 +165,7 @@ struct Guests {
 /// Durations, in ticks.
 struct Tuning {
     uint64_t millisecond = 0;
-    uint64_t shortPick = 0;   // as many as pass without a look at the clock take 100 us at most
-    uint64_t idleSearch = 0;  // a worker without work searches for so long
+    uint64_t shortPick = 0;  // as many as pass without a look at the clock take 100 us at most
 };
 
 /// One run of a TaskScheduler. It is created when Run or Start begins, and deleted when the run has
@@ -191,8 +189,7 @@ struct Scheduler {
     Counters counters;
     Pools pools;
     Timers timers;
-    env::Atomic<uint64_t> keeperUntil{
-        Timers::kNever};  // when the keeper wakes up, see run/idle_loop.cpp
+    env::Atomic<uint64_t> keeperUntil{Timers::kNever};  // when it wakes up: run/idle_loop.cpp
 
     alignas(kLineBytes) Notices notices;
     Tracing *tracing = nullptr;  // null: nothing is traced (state/trace.h)

@@ -5,10 +5,8 @@
 #include "containers/work_stealing_deque.h"
 #include "platform/env.h"
 #include "scheduler/state/fiber.h"
-#include "scheduler/state/level.h"
 #include "scheduler/state/work.h"
 
-#include <algorithm>
 #include <cstdint>
 
 namespace weft {
@@ -164,8 +162,7 @@ struct Rest {
     enum Kind : uint8_t {
         kNone,
         kAway,   // no thread runs the worker
-        kLooks,  // it looks again and again, and has found nothing, or nothing that it has a fiber
-                 // for
+        kLooks,  // it looks again and again, and has found nothing that it has a fiber for
         kSleeps  // it has announced its sleep, and has found nothing afterwards
     };
     env::Atomic<Kind> kind{kAway};

@@ -3,7 +3,6 @@
 
 #include "scheduler/state/entry_gate.h"
 #include "scheduler/state/trace.h"
-#include "scheduler/submit/deliver.h"
 #include "scheduler/submit/wake.h"
 
 #include <utility>
@@ -57,6 +56,29 @@ void TellThread(Scheduler &scheduler, Worker *worker, ThreadWaiter &waiter) noex
     visit.ComeBack();
     Lower(other, nullptr, waiter.task->told, 1);
     visit.GoOut();
+}
+
+// A fair pick takes one task of an old chunk. If the rest became the newest entry, it would run
+// before all others. So it goes to Scheduler::behind. Fair picks take it from there, and so do
+// workers that find no other work of its level. If the own deque is empty, it goes there.
+void PutBack(Worker &worker, Chunk &chunk) noexcept {
+    const Level level = chunk.level;
+    if (chunk.isPinned) {
+        worker.pinned[static_cast<uint32_t>(level.priority)].PushFront(chunk);
+        worker.filter.pinned |= Level(level.priority).Bit();
+        worker.filter.isSpecial = true;
+    } else if (chunk.isOld && !worker.queue[level.Index()].LooksEmpty()) {
+        worker.scheduler->behind[level.Index()].Push(&chunk);
+        Published(*worker.scheduler, &worker, level, 1);
+    } else {
+        PushEntry(worker, level, Entry::Of(chunk));
+    }
+}
+
+void Release(Worker &worker, Chunk *chunk) noexcept {
+    if (chunk == nullptr) return;
+    Release(worker, chunk->Outer());
+    PutBack(worker, *chunk);
 }
 
 }  // namespace
@@ -120,33 +142,6 @@ void EndChunk(Worker &worker) noexcept {
     worker.claim = chunk.Outer();
     GiveChunk(*worker.scheduler, &worker, chunk);
 }
-
-namespace {
-
-// A fair pick takes one task of an old chunk. If the rest became the newest entry, it would run
-// before all others. So it goes to Scheduler::behind. Fair picks take it from there, and so do
-// workers that find no other work of its level. If the own deque is empty, it goes there.
-void PutBack(Worker &worker, Chunk &chunk) noexcept {
-    const Level level = chunk.level;
-    if (chunk.isPinned) {
-        worker.pinned[static_cast<uint32_t>(level.priority)].PushFront(chunk);
-        worker.filter.pinned |= Level(level.priority).Bit();
-        worker.filter.isSpecial = true;
-    } else if (chunk.isOld && !worker.queue[level.Index()].LooksEmpty()) {
-        worker.scheduler->behind[level.Index()].Push(&chunk);
-        Published(*worker.scheduler, &worker, level, 1);
-    } else {
-        PushEntry(worker, level, Entry::Of(chunk));
-    }
-}
-
-void Release(Worker &worker, Chunk *chunk) noexcept {
-    if (chunk == nullptr) return;
-    Release(worker, chunk->Outer());
-    PutBack(worker, *chunk);
-}
-
-}  // namespace
 
 void ReleaseClaims(Worker &worker) noexcept {
     if (worker.claim == nullptr) return;

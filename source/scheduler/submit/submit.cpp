@@ -1,10 +1,8 @@
 // Implements submit.h.
 #include "scheduler/submit/submit.h"
 
-#include "scheduler/state/group_of_tasks.h"
 #include "scheduler/state/reporting.h"
 #include "scheduler/state/trace.h"
-#include "scheduler/submit/deliver.h"
 
 #include <algorithm>
 

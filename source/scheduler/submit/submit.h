@@ -9,13 +9,6 @@
 
 namespace weft::internal {
 
-/// Returns the level of tasks that are submitted with these options. `worker`: the caller's, or
-/// null.
-inline Level LevelOf(const Scheduler &scheduler, const Worker *worker,
-                     const TaskOptions &options) noexcept {
-    return {options.priority, SlotOf(scheduler, worker, options)};
-}
-
 /// Raises the counter, and makes the tasks visible. Returns false, after a report, if the counter
 /// refuses that; then nothing was submitted. `worker`: the caller's, or null for an external
 /// thread.

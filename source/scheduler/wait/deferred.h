@@ -3,7 +3,7 @@
 #pragma once
 
 #include "scheduler/state/scheduler.h"
-#include "scheduler/submit/deliver.h"
+#include "scheduler/submit/wake.h"
 #include "weft/deferred.h"
 
 namespace weft::internal {
