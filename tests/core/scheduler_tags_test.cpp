@@ -125,17 +125,22 @@ TEST_CASE("scheduler tags: Release waits for threads inside Find", "[scheduler_t
     CHECK(wrong.load() == 0);
 }
 
-TEST_CASE(
-    "report DestroyedInUse: debug builds report a counter that is destroyed while a task waits",
-    "[scheduler_tags]") {
 #if defined(WEFT_DEBUG)
-    const test::ChildResult child = test::RunInChild([] {
+// A task destroys a counter while another one waits for it. `hasTag`: fewer than 64 schedulers
+// live.
+test::ChildResult DestroyAwaited(bool hasTag) {
+    return test::RunInChild([=] {
         static std::atomic<bool> waits{false};
         alignas(Counter) static unsigned char place[sizeof(Counter)];
         static Counter *counter;
         counter = new (place) Counter(3);
         SchedulerOptions options = test::Options(1);
-        TaskScheduler scheduler(options);
+        TaskScheduler other(options), scheduler(options);
+        other.Start();
+        SchedulerTag others[64];
+        for (SchedulerTag &tag : others) {
+            if (!hasTag) tag.Acquire();
+        }
         test::Batch waiter(1, [](TaskScheduler &running, uint32_t) {
             waits.store(true);
             running.WaitForCounter(counter);
@@ -151,10 +156,27 @@ TEST_CASE(
         scheduler.AddTask(killer[0], nullptr, {Priority::Low, kAnyWorker, "killer"});
         scheduler.Stop();
     });
+}
+#endif
+
+TEST_CASE(
+    "report DestroyedInUse: debug builds report a counter that is destroyed while a task waits",
+    "[scheduler_tags]") {
+#if defined(WEFT_DEBUG)
+    const test::ChildResult child = DestroyAwaited(true);
     INFO(child.output);
     CHECK(!child.Died());
     CHECK(test::Names(child.output, "waits\nweft: in task 'killer': counter "));
     CHECK(test::Names(child.output, "is destroyed while somebody waits for it; it stands at 3"));
     CHECK(child.output.find("destroyed") == child.output.rfind("destroyed"));
+#endif
+}
+
+TEST_CASE("report DestroyedInUse: a scheduler without a tag is not confused with another one",
+          "[scheduler_tags]") {
+#if defined(WEFT_DEBUG)
+    const test::ChildResult child = DestroyAwaited(false);
+    CHECK(!child.Died());
+    CHECK(child.output == "waits\n");
 #endif
 }

@@ -136,7 +136,7 @@ void ReportFault(const SchedulerOptions &options, const char *what, const char *
 
 void ReportDestroyed(const Counter &counter) noexcept {
     const CounterWord word{CounterAccess::Word(counter).load(kRelaxed)};
-    if (word.Head() == 0) return;
+    if (word.Head() == 0 || word.Tag() == 0) return;  // without a tag Find would take any scheduler
     SchedulerTag::Find(
         [&](void *found) {
             Scheduler &scheduler = *static_cast<Scheduler *>(found);
