@@ -148,14 +148,16 @@ bool IoRing::Impl::IsOver() noexcept {
     return oldest == nullptr && inFlight == 0 && !isWakeArmed;
 }
 
-// Returns how many operations have ended.
+// Returns how many operations have ended. The kernel cancels operations if it cannot start a thread
+// for them, for example because signals come too often. They have not begun. Threads make them.
 uint32_t IoRing::Impl::Reap() noexcept {
     uint32_t all = 0;
+    IoNode *cancelled = nullptr;
     IoNode **place = &oldest;  // of the next operation that is made again
     for (;;) {
         io_uring_cqe *ends[kEndsAtOnce];
         const uint32_t count = io_uring_peek_batch_cqe(&ring, ends, kEndsAtOnce);
-        if (count == 0) return all;
+        if (count == 0) break;
         all += count;
         IoEnds ended(scheduler);
         for (uint32_t i = 0; i < count; ++i) {
@@ -165,6 +167,11 @@ uint32_t IoRing::Impl::Reap() noexcept {
                 continue;
             }
             --inFlight;
+            if (ends[i]->res == -ECANCELED) {
+                node->next = cancelled;
+                cancelled = node;
+                continue;
+            }
             // A socket refuses an offset other than 0. Threads ignore it there (system_calls.cpp).
             const bool refusesOffset = ends[i]->res == -ESPIPE && !node->ignoresOffset;
             if (ends[i]->res == -EINTR || refusesOffset) {  // made again, before all others
@@ -180,6 +187,8 @@ uint32_t IoRing::Impl::Reap() noexcept {
         }
         io_uring_cq_advance(&ring, count);
     }
+    threads.make(threads.user, cancelled);
+    return all;
 }
 
 // Somebody may have closed the eventfd, and another file may have its number now. That file must

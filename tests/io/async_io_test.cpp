@@ -26,6 +26,7 @@
 
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <linux/io_uring.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -116,6 +117,18 @@ bool RefuseRings(uint32_t error) {
     sock_fprog program{4, filter};
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+// Cancels an operation on the file. Returns 0, or an error: ENOENT if the ring has none; EINVAL if
+// the kernel cannot do that (before Linux 6.0).
+int CancelOn(int file, int ring) {
+    io_uring_sync_cancel_reg cancel{};
+    cancel.fd = file;
+    cancel.flags = IORING_ASYNC_CANCEL_FD;
+    cancel.timeout = {-1, -1};  // none
+    return syscall(__NR_io_uring_register, ring, IORING_REGISTER_SYNC_CANCEL, &cancel, 1) >= 0
+               ? 0
+               : errno;
 }
 
 bool HasByte(int file) {
@@ -346,6 +359,31 @@ TEST_CASE("io: operations that the ring makes again go before later ones", "[io]
         CHECK(std::string(got) == (isRing ? "abcd" : ""));
         CHECK(test::Faults(runner.log) == "");
     }
+}
+
+// The kernel also does this by itself: it needs a thread, and cannot start one.
+TEST_CASE("io: threads make an operation that the kernel has cancelled", "[io]") {
+    const Pair pipe = MakePipe();
+    test::Runner runner(test::Options(1));
+    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    const int least = open("/dev/null", O_RDONLY);
+    close(least);
+    {
+        AsyncIo io(runner.scheduler, Using(true));
+        char got[8] = {};
+        IoOperation read = IoOperation::Read(pipe.first, got, sizeof got);
+        Counter done;
+        REQUIRE(io.Submit(read, &done) == Status::Ok);
+        int error = io.UsesRing() ? ENOENT : EINVAL;
+        while (error == ENOENT) error = CancelOn(pipe.first, least + 1);  // the eventfd is first
+        CHECK((error == 0 || error == EINVAL));
+        CHECK(write(pipe.second, "hello", 5) == 5);
+        runner.scheduler.WaitForCounter(&done);
+        CHECK(read.Result() == 5);
+        CHECK(std::string(got) == "hello");
+    }
+    runner.scheduler.Stop();
+    CHECK(test::Faults(runner.log) == "");
 }
 
 TEST_CASE("io: sockets connect, accept, send and receive; a shutdown ends an accept", "[io]") {

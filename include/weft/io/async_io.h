@@ -62,7 +62,8 @@ struct IoNode {
 /// The results are those of the system calls, with -errno instead of -1. One operation may
 /// transfer fewer bytes than asked for: at the end of a file, from a pipe or socket with fewer
 /// bytes, on a full disk. 0 bytes from Read or Receive mean the end. At most 0x7ffff000 bytes are
-/// transferred. An operation that a signal has interrupted is made again; EINTR is never a result.
+/// transferred. An operation that a signal has interrupted, or that io_uring has cancelled, is made
+/// again; EINTR and ECANCELED are never results.
 /// An operation waits even if its file has O_NONBLOCK, or its socket a time-out (SO_RCVTIMEO). Only
 /// with MSG_DONTWAIT the result may be -EAGAIN.
 class IoOperation {
