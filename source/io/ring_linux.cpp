@@ -148,8 +148,9 @@ bool IoRing::Impl::IsOver() noexcept {
     return oldest == nullptr && inFlight == 0 && !isWakeArmed;
 }
 
-// Returns how many operations have ended. The kernel cancels operations if it cannot start a thread
-// for them, for example because signals come too often. They have not begun. Threads make them.
+// Returns how many operations have ended. The kernel may cancel an operation that nobody asked it
+// to cancel (tests/soak.sh has seen that, under many signals). A thread makes it then: the ring
+// might cancel it again.
 uint32_t IoRing::Impl::Reap() noexcept {
     uint32_t all = 0;
     IoNode *cancelled = nullptr;

@@ -361,7 +361,7 @@ TEST_CASE("io: operations that the ring makes again go before later ones", "[io]
     }
 }
 
-// The kernel also does this by itself: it needs a thread, and cannot start one.
+// The kernel may also do this by itself.
 TEST_CASE("io: threads make an operation that the kernel has cancelled", "[io]") {
     const Pair pipe = MakePipe();
     test::Runner runner(test::Options(1));

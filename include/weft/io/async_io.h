@@ -63,7 +63,7 @@ struct IoNode {
 /// transfer fewer bytes than asked for: at the end of a file, from a pipe or socket with fewer
 /// bytes, on a full disk. 0 bytes from Read or Receive mean the end. At most 0x7ffff000 bytes are
 /// transferred. An operation that a signal has interrupted, or that io_uring has cancelled, is made
-/// again; EINTR and ECANCELED are never results.
+/// again; EINTR is never a result.
 /// An operation waits even if its file has O_NONBLOCK, or its socket a time-out (SO_RCVTIMEO). Only
 /// with MSG_DONTWAIT the result may be -EAGAIN.
 class IoOperation {
