@@ -141,7 +141,6 @@ struct TimedWait {
     Counter *awaited = nullptr;
     uint32_t value = 0;
     uint32_t wait = kNone;   // its number among the scheduler's waits; kNone: there is no wait
-    uint32_t timer = kNone;  // that of its deadline
     bool isReached = false;  // the counter was reached, and the wait has ended
 };
 

@@ -420,6 +420,8 @@ TEST_CASE("coroutines: a refused wait returns at once", "[coroutine][report]") {
     CHECK(alive.load() == 0);
     CHECK(runner.log.CountOf(ReportCode::WrongScheduler) == 2);
     CHECK(runner.log.CountOf(ReportCode::BadOption) == 1);
+    const std::string never = runner.log.First(ReportCode::BadOption).what;
+    CHECK(never.find("co_await: the time never comes") != std::string::npos);
     other.scheduler.DecrementCounter(&ofOther);
     other.scheduler.Stop();
     runner.scheduler.Stop();

@@ -89,7 +89,7 @@ bool DeferUntil(TaskScheduler &scheduler, Clock::time_point time, const LaterTas
         ReportMistake(
             EntryGate::OptionsOf(scheduler), ReportCode::BadOption,
             "Submit it when its time is known, or let it come after a counter (AddTaskAfter).",
-            "AddTaskAt: the time never comes, so the run would not end");
+            "%s: the time never comes, so the run would not end", task.call);
         return false;
     }
     const Caller caller(scheduler, task.call);
