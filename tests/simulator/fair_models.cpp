@@ -124,6 +124,29 @@ void NothingStarves(Priority priority) {
     Check(event.late <= 10000 * kUs, "a task waited longer than the bound");
 }
 
+// Other tasks are submitted without end. The two oldest ones come by fair picks. The worker loses
+// its processor for long during the first one. The second one must begin ten milliseconds later.
+// Shows a pause after a fair pick that is a multiple of the lost time.
+void LostTimeIsNoFairPick() {
+    Event event;
+    Repeated flood([&](TaskScheduler *scheduler, Task again) {
+        if (event.over) return;
+        scheduler->AddTask(again);
+        Compute(500);
+    });
+    auto stopped = [&](TaskScheduler *) {
+        Compute(20'000 + Random(60'000));
+        event.Ask();
+    };
+    auto second = [&](TaskScheduler *) { event.Begin(); };
+    RunMain(FairOptions(1), [&](TaskScheduler *scheduler) {
+        scheduler->AddTask(MakeTask(stopped));
+        scheduler->AddTask(MakeTask(second));
+        for (uint32_t i = 0; i < 2; ++i) scheduler->AddTask(MakeTask(flood));
+    });
+    Check(event.late <= (10'000 + 1000) * kUs, "a fair pick that took long held off the next one");
+}
+
 // Two tasks poll and yield without end, one of them pinned, with any two priorities. Each yield
 // makes a fair pick. A task that is not pinned must begin all the same. Shows turns that keep step
 // with such a loop.
@@ -1106,6 +1129,8 @@ std::vector<Model> FairModels() {
          [] { NothingStarves(Priority::Low); }, 20},
         {"aging_normal", "the oldest of Normal tasks that keep coming",
          [] { NothingStarves(Priority::Normal); }, 20},
+        {"aging_lost", "the two oldest tasks; the worker loses its processor in the first one",
+         LostTimeIsNoFairPick, 20},
         {"aging_others", "late queues of two busy workers, while a third one runs High tasks",
          NoneOfOthersStarves, 20},
         {"aging_several", "Normal tasks that stay late, and Low, pinned and external ones",

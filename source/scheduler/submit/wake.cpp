@@ -178,17 +178,17 @@ void EndQuiet(Worker &worker) noexcept {
     Published(*worker.scheduler, &worker, worker.handOver.level, 1);
 }
 
-// Of many tasks each worker gets some chunks. A worker that runs a chunk shares it when others are
-// hungry.
+// Each worker gets two to four chunks: a chunk costs as much as several small tasks. A worker that
+// runs a chunk shares it when others are hungry.
 uint32_t ChunkSize(const Scheduler &scheduler, uint32_t count, uint32_t onWorker) noexcept {
     // each task may be drawn
     if (race::kFinder || WEFT_UNLIKELY(scheduler.order != nullptr)) return 1;
     // the pinned tasks of an attached thread are unbound one by one
     if (onWorker != kAnyWorker) return scheduler.IsAttachedSlot(onWorker) ? 1 : kChunkTasks;
-    const uint32_t workers = scheduler.workerCount;
-    const uint32_t parts = workers <= 1 ? 1 : 8 * workers;
+    const uint32_t workers = std::max(scheduler.workerCount, 1u), half = count / (2 * workers);
+    const uint32_t size = workers == 1 ? count : std::max(half / 2, std::min(half, 15u)) + 1;
     const uint32_t most = count > scheduler.options.pendingTasks ? kLargeChunkTasks : kChunkTasks;
-    return std::clamp(count / parts + 1, 1u, most);
+    return std::min(size, most);
 }
 
 Chunk &FillChunk(Scheduler &scheduler, const Worker *worker, uint32_t count, const Task *tasks,
