@@ -109,17 +109,7 @@ struct GridCell {
         if (place == OnAttached && comes == ToWorker) return false;
         // How many tasks of a ParallelFor wait for others depends on the schedule.
         if (place == FewFibers && occupied == ByLoops) return false;
-        // Work that lies in the deque of a worker that does not run it is found by one fair pick in
-        // four, which is one task in 24: "every fourth time", "usual picks follow ... for at least
-        // five times as long" (policy/next_work.h). The bound of some ways is longer than that, and
-        // each task that yields or locks leaves its worker.
-        const bool isOnlyStolen =
-            comes == ToOtherLane
-                ? place != OnAttached
-                : comes != ToWorker && place >= BesideHighOnly && place <= WithGroup;
-        const bool isFound = occupied == ByYields || occupied == ByLocks || occupied == ByBatches ||
-                             occupied == ByLoops || occupied == BySorts;
-        return isFound || !isOnlyStolen || priority != Priority::Normal || length != 1000;
+        return true;
     }
     bool HasAttached() const { return place == BesideAttached || place == OnAttached; }
     bool HasRestricted() const { return place != Plain && place <= BesideNothing; }
@@ -228,7 +218,9 @@ private:
         const uint32_t ofEach = m_occupied == ByBatches                          ? 100
                                 : m_occupied == ByLoops || m_occupied == BySorts ? 16
                                                                                  : 4;
-        return 10'000 * kUs + length + m_loops * ofEach * 2 * length + steps;
+        // Of a batch perhaps only fair picks reach the older tasks, each sixth of the time.
+        const uint32_t times = m_occupied == ByBatches ? 6 : 2;
+        return 10'000 * kUs + length + m_loops * ofEach * times * length + steps;
     }
 
     // A piece of work of an occupying task.

@@ -14,7 +14,7 @@ namespace weft::internal {
 namespace {
 
 constexpr uint64_t kFairShare = 5;       // usual picks follow for so many times a fair one's time
-constexpr uint64_t kMostFairPause = 10;  // ms: for no longer than this
+constexpr uint64_t kMostFairPause = 4;   // ms: for no longer than this
 constexpr uint64_t kMostFairPicks = 20;  // in a millisecond; one may cost 1 us
 constexpr uint64_t kLevelShare = 8;      // a level gets one part of the time in so many
 constexpr uint64_t kMostOwed = 100;      // ms: a level is owed no more than this
@@ -177,6 +177,7 @@ void ReadClock(Worker &worker) noexcept {
     }
     fair.budget = fair.period = std::min(isOne ? fair.period : 2 * fair.period, mostPicks);
     if (fair.wasFair) {
+        fair.othersWait = fair.othersWait || 2 * took > millisecond;
         fair.fairAfter = now + std::clamp(kFairShare * took, millisecond / kMostFairPicks,
                                           kMostFairPause * millisecond);
         fair.fairAt = std::max(now + millisecond / (fair.othersWait ? 5 : 1), fair.fairAfter);

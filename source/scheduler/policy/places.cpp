@@ -162,7 +162,8 @@ Work TakePinned(Worker &worker, uint32_t levels) noexcept {
 }
 
 // After each successful steal, one search leaves fibers that are alone in their deques: their
-// workers probably continue them next (HandOver).
+// workers probably continue them next (HandOver). Perhaps such a worker may not run the fiber. So a
+// fair pick takes it, and so does a search for High work.
 Work Steal(Worker &worker, Level level, bool isFair) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     const uint32_t slots = scheduler.Slots();
@@ -170,7 +171,7 @@ Work Steal(Worker &worker, Level level, bool isFair) noexcept {
     Thief &thief = worker.thief;
     const uint64_t now = env::Ticks();
     if (Rests(worker, now, level)) return {};
-    const bool isPatient = thief.isPatient;
+    const bool isPatient = thief.isPatient && !isFair && level.priority != Priority::High;
     bool leaves = false;
     Work work{{}, level, false};
     thief.random = thief.random * 1664525 + 1013904223;  // Knuth, "The Art of Computer Programming"

@@ -94,7 +94,8 @@ struct Fairness {
     bool isPutOff = false;      // the last pick came before a fair one: a deadline was due
     bool wasFair = false;       // the last pick was a fair one
     bool isAsked = false;       // the next pick is a fair one, because a task has yielded
-    bool othersWait = false;    // the last fair pick that tried to steal first has found work
+    bool othersWait = false;    // the last fair pick that tried to steal first has found work, or
+                                // a fair pick took long: the others come first each second time
     uint64_t lookedAt = 0;
     uint64_t fairAt = 0;          // then a fair pick is due
     uint64_t fairAfter = 0;       // before that none is allowed
