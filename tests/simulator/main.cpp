@@ -117,8 +117,11 @@ int main(int argc, char **argv) {
         }
     }
     if (list) return 0;
-    std::printf("%" PRIu64 " distinct schedules, %" PRIu64 " of %" PRIu64 " cells of grids\n",
-                totals.distinct, totals.exploredCells, totals.cells);
+    std::printf("%" PRIu64 " distinct schedules", totals.distinct);
+    if (totals.cells != 0)
+        std::printf(", %" PRIu64 " of %" PRIu64 " cells of the grid", totals.exploredCells,
+                    totals.cells);
+    std::printf("\n");
     std::printf("%" PRIu64 " passed, %" PRIu64 " failed\n", totals.passed, totals.failed);
     return totals.failed != 0 || totals.passed == 0 ? 1 : 0;
 }

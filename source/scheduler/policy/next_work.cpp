@@ -168,7 +168,6 @@ void ReadClock(Worker &worker) noexcept {
     if (WEFT_UNLIKELY(now < fair.lookedAt)) return StartClock(worker);  // they have begun anew
     const uint64_t took = now - fair.lookedAt;
     fair.lookedAt = now;
-    fair.picks += picks;
     uint32_t mostPicks = Fairness::kMostPicks;
     constexpr uint32_t kParts = Fairness::kMostPicks / Fairness::kShortPicks;
     if (took * kParts > picks * worker.scheduler->tuning.shortPick) {
@@ -181,7 +180,6 @@ void ReadClock(Worker &worker) noexcept {
         fair.fairAfter = now + std::clamp(kFairShare * took, millisecond / kMostFairPicks,
                                           kMostFairPause * millisecond);
         fair.fairAt = std::max(now + millisecond / (fair.othersWait ? 5 : 1), fair.fairAfter);
-        fair.picks = 0;
         fair.wasFair = false;
     }
     // Pinned work lies on the list of its priority, whatever its group is.

@@ -85,7 +85,6 @@ struct Fairness {
     uint32_t budget = 1;        // picks until the next look
     uint32_t period = 1;        // picks from one look to the next, unless `isOne`
     bool isOne = false;         // one pick, a fair one or one of a late level
-    uint32_t picks = 0;         // since the last fair pick
     uint32_t turn = 0;          // number of fair picks, and of rounds of PickInTurn
     uint32_t nextInTurn = 0;    // the lowest level that PickInTurn looks at next
     uint32_t serves = kLevels;  // the late level that gets its share now; kLevels: none
@@ -107,8 +106,7 @@ struct Fairness {
     bool AreLong() const noexcept { return period < kShortPicks; }
     /// Returns true if a fair pick is due, as of the last look.
     bool IsDue() const noexcept {
-        constexpr uint32_t kFairPicks = 256;  // picks until a fair one
-        return isAsked || lookedAt >= fairAt || (picks >= kFairPicks && lookedAt >= fairAfter);
+        return isAsked || lookedAt >= fairAt;
     }
 };
 
