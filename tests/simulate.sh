@@ -56,7 +56,8 @@ results=$(xargs -P "$(nproc)" -I '{}' \
     "$simulator" $weak --schedules "$schedules" --seed "${2:-1}" --model '{}' <<< "$models" | grep -vE '^[0-9]+ (passed|distinct)') || status=1
 echo "$results"
 echo "$results" | awk -v seconds=$((SECONDS - begin)) '/FAILED/ {failed++} / distinct of / {models++; distinct += $2; all += $5}
-    END {printf "%d models, %d schedules, %d distinct, %d failing, %d s\n", models + failed, all, distinct, failed, seconds
+    / of [0-9]+ cells$/ {explored += $(NF - 3); cells += $(NF - 1)}
+    END {printf "%d models, %d schedules, %d distinct, %d of %d cells, %d failing, %d s\n", models + failed, all, distinct, explored, cells, failed, seconds
          printf "%d passed, %d failed\n", models, failed
          exit failed != 0 || models == 0}' || status=1
 exit "$status"

@@ -1,6 +1,7 @@
-// The grid of waiting times: every way to occupy the workers, times every way in which work comes,
-// times its priority. For each of them the work must begin, or go on, within a bound. Each way to
-// occupy the workers is a model. A schedule draws the rest.
+// The grid of waiting times. Its cells are all combinations of a way to occupy the workers, a way
+// in which work comes, its priority, the length of the occupying tasks, the number of workers and a
+// place. In each cell the work must begin, or go on, within a bound. Each way to occupy the workers
+// is a model. A schedule draws the rest.
 #include "simulator/fair_support.h"
 #include "simulator/models.h"
 #include "weft/algorithms/parallel_for.h"
@@ -13,6 +14,7 @@
 #include <chrono>
 #include <cstdio>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace simulator {
@@ -67,69 +69,188 @@ constexpr const char *kComesBy[kComes] = {"a submission by a busy task",
                                           "a task that submits it and waits for it"};
 constexpr const char *kPriorityNames[] = {"High", "Normal", "Low"};
 
+// What is special about the workers. The first ones have the values of Meanwhile.
+enum Place : uint32_t {
+    Plain,
+    BesideNormalOrHigher,
+    BesideHighOnly,
+    BesideOwnTasks,
+    BesideNothing,
+    WithGroup,
+    BesideAttached,
+    OnAttached,
+    FewFibers,
+    kPlaces
+};
+constexpr const char *kPlaceNames[kPlaces] = {"nothing special",
+                                              "beside a wait with NormalOrHigher",
+                                              "beside a wait with HighOnly",
+                                              "beside a wait with OwnTasks",
+                                              "beside a wait with Nothing",
+                                              "all of one group of workers",
+                                              "beside an attached thread",
+                                              "pinned to an attached thread",
+                                              "few fibers"};
+
+// A cell, without the way to occupy the workers. `workers`: those that any of the tasks may use.
+struct GridCell {
+    static constexpr uint32_t kLengths[] = {20, 100, 1000}, kWorkers[] = {1, 2, 3, 8};
+    static constexpr uint32_t kCount = kComes * 3 * 3 * 4 * kPlaces;
+
+    static GridCell At(uint32_t index) {
+        const auto next = [&](uint32_t count) {
+            return std::exchange(index, index / count) % count;
+        };
+        return {static_cast<Comes>(next(kComes)), static_cast<Priority>(next(3)), kLengths[next(3)],
+                kWorkers[next(4)], static_cast<Place>(next(kPlaces))};
+    }
+    bool MakesSense(Occupied occupied) const {
+        // FromOutside is the same.
+        if (place == OnAttached && comes == ToWorker) return false;
+        // How many tasks of a ParallelFor wait for others depends on the schedule.
+        if (place == FewFibers && occupied == ByLoops) return false;
+        // Work that lies in the deque of a worker that does not run it is found by one fair pick in
+        // four, which is one task in 24: "every fourth time", "usual picks follow ... for at least
+        // five times as long" (policy/next_work.h). The bound of some ways is longer than that, and
+        // each task that yields or locks leaves its worker.
+        const bool isOnlyStolen =
+            comes == ToOtherLane
+                ? place != OnAttached
+                : comes != ToWorker && place >= BesideHighOnly && place <= WithGroup;
+        const bool isFound = occupied == ByYields || occupied == ByLocks || occupied == ByBatches ||
+                             occupied == ByLoops || occupied == BySorts;
+        return isFound || !isOnlyStolen || priority != Priority::Normal || length != 1000;
+    }
+    bool HasAttached() const { return place == BesideAttached || place == OnAttached; }
+    bool HasRestricted() const { return place != Plain && place <= BesideNothing; }
+
+    Comes comes;
+    Priority priority;
+    uint32_t length, workers;
+    Place place;
+};
+
+Cells s_cells[kOccupied];
+
+GridCell Draw(Occupied occupied) {
+    for (;;) {
+        const uint32_t index = Random(GridCell::kCount);
+        const GridCell cell = GridCell::At(index);
+        // schedules with eight workers are slow
+        if (!cell.MakesSense(occupied) || (cell.workers == 8 && Random(8) != 0)) continue;
+        s_cells[occupied].explored.insert(index);
+        return cell;
+    }
+}
+
 class Grid {
 public:
     explicit Grid(Occupied occupied)
         : m_occupied(occupied),
-          m_comes(static_cast<Comes>(Random(kComes))),
-          m_priority(AnyPriority()),
-          m_length(kLengths[Random(3)]),
-          m_workers(1 + Random(2)),
-          m_loops((1 + Random(2)) * m_workers),
-          m_scheduler(FairOptions(m_workers + (m_comes == ToOtherLane ? 1 : 0))) {}
+          m_cell(Draw(occupied)),
+          m_workers(m_cell.workers + (m_cell.comes == ToOtherLane ? 1 : 0) +
+                    (m_cell.HasRestricted() || m_cell.place == WithGroup ? 1 : 0)),
+          m_loops((1 + Random(2)) * m_cell.workers),
+          m_phase(Random(24) * m_cell.length),
+          m_its(ItsOptions()),
+          m_scheduler(SchedulersOptions()) {}
 
     void Run() {
+        HostThread attached([this] {
+            Check(m_scheduler.AttachThread() == Status::Ok, "AttachThread failed");
+            m_waits = true;
+            m_scheduler.WaitForCounter(&m_end);
+            m_scheduler.DetachThread();
+        });
         Check(m_scheduler.Start() == Status::Ok, "Start failed");
-        if (m_comes == ByLock) m_lock.lock();
+        if (m_cell.HasAttached()) {
+            attached.Start();
+            AwaitWaiter();
+        }
+        if (m_cell.comes == ByLock) m_lock.lock();
         Prepare();
-        for (uint32_t i = 0; i < m_loops; ++i) m_scheduler.AddTask({Occupy, this}, &m_all);
-        Compute(3000);
+        for (uint32_t i = 0; i < m_loops; ++i)
+            m_scheduler.AddTask({Occupy, this}, &m_all, OfPlace(Priority::Normal));
+        Compute(3000 + m_phase);
         Arrive();
         const uint64_t bound = Bound();
-        while (!m_event.over && weft::env::Now() < m_event.asked + 5 * bound) Compute(20);
+        while (!m_event.over && weft::env::Now() < m_event.asked + 2 * bound) Compute(20);
         Compute(20);
         const bool isInTime = m_event.over && m_event.late <= bound;
-        static char s_text[200];
-        std::snprintf(s_text, sizeof s_text,
-                      "%s, %u us each, %u workers; %s, by %s: late by %s%lu us",
-                      kOccupiedBy[m_occupied], m_length, m_workers,
-                      kPriorityNames[static_cast<uint32_t>(m_priority)], kComesBy[m_comes],
-                      m_event.over ? "" : "more than ",
-                      static_cast<unsigned long>((m_event.over ? m_event.late : 5 * bound) / kUs));
+        static char s_text[300];
+        std::snprintf(
+            s_text, sizeof s_text, "%s, %u us each, %u workers, %s; %s, by %s: late by %s%lu us",
+            kOccupiedBy[m_occupied], m_cell.length, m_cell.workers, kPlaceNames[m_cell.place],
+            kPriorityNames[static_cast<uint32_t>(m_cell.priority)], kComesBy[m_cell.comes],
+            m_event.over ? "" : "more than ",
+            static_cast<unsigned long>((m_event.over ? m_event.late : 2 * bound) / kUs));
         CheckSoon(isInTime, s_text);
         m_over = true;
         m_scheduler.WaitForCounter(&m_all);
+        m_scheduler.DecrementCounter(&m_end);
+        if (m_cell.HasAttached()) attached.Join();
         m_scheduler.Stop();
     }
 
 private:
-    static constexpr uint32_t kLengths[] = {20, 100, 1000};
+    // The first worker of the occupying tasks.
+    uint32_t First() const { return m_cell.place == WithGroup ? 1 : 0; }
+    TaskOptions OfPlace(Priority priority) const {
+        return m_cell.place == WithGroup ? InGroup(1, priority) : Of(priority);
+    }
+    TaskOptions ItsOptions() const {
+        if (m_cell.comes == ToWorker)
+            return PinnedTo(First() + Random(m_cell.workers), m_cell.priority);
+        if (m_cell.place == OnAttached) return PinnedTo(m_workers, m_cell.priority);
+        return OfPlace(m_cell.priority);
+    }
+    SchedulerOptions SchedulersOptions() {
+        SchedulerOptions options = FairOptions(m_workers);
+        options.maxAttached = 1;
+        // All loops and the work that comes wait, and each worker runs a task.
+        const uint32_t needed = m_loops * (m_occupied == ByHandOvers ? 2 : 1) + 1 + m_workers;
+        options.fibers = needed + (m_cell.place == FewFibers ? 0 : 36);
+        if (m_cell.place != WithGroup) return options;
+        m_groups[0].workers = 1;
+        m_groups[1].workers = m_workers - 1;
+        m_groups[1].namedOnly = Random(2) != 0;
+        options.groups = m_groups;
+        options.groupCount = 2;
+        return options;
+    }
 
     // The longest task is one of the occupying ones. Of equal priority, so many items may be older.
     // Nanoseconds.
     uint64_t Bound() const {
-        const uint64_t length = m_length * kUs, steps = 20 * kUs;
-        if (m_priority == Priority::High) return 2 * length + 100 * kUs + steps;
-        if (m_priority == Priority::Low) return 100'000 * kUs + 2 * length + steps;
+        const uint64_t length = m_cell.length * kUs, steps = 20 * kUs;
+        if (m_cell.priority == Priority::High) return 2 * length + 100 * kUs + steps;
+        if (m_cell.priority == Priority::Low) return 100'000 * kUs + 2 * length + steps;
         const uint32_t ofEach = m_occupied == ByBatches                          ? 100
                                 : m_occupied == ByLoops || m_occupied == BySorts ? 16
                                                                                  : 4;
         return 10'000 * kUs + length + m_loops * ofEach * 2 * length + steps;
     }
-    TaskOptions Its() const { return Of(m_priority); }
 
     // A piece of work of an occupying task.
     void Unit(TaskScheduler *scheduler) {
-        Compute(m_length);
+        Compute(m_over ? 20 : m_cell.length);  // thieves would rest after much shorter ones
         if (!m_submits) return;
         m_submits = false;
         m_event.Ask();
-        scheduler->AddTask({Begins, this}, &m_all, Its());
+        scheduler->AddTask({Begins, this}, &m_all, m_its);
     }
     static void UnitTask(TaskScheduler *scheduler, void *arg) {
         static_cast<Grid *>(arg)->Unit(scheduler);
     }
-    static void Begins(TaskScheduler *, void *arg) { static_cast<Grid *>(arg)->m_event.Begin(); }
+    // The work begins, or continues.
+    static void Begins(TaskScheduler *scheduler, void *arg) {
+        Grid &self = *static_cast<Grid *>(arg);
+        const uint32_t worker = scheduler->CurrentWorker();
+        Check(worker >= self.First() &&
+                  (self.m_its.worker == kAnyWorker || self.m_its.worker == worker),
+              "the work runs where it may not");
+        self.m_event.Begin();
+    }
 
     static void HasChildren(TaskScheduler *scheduler, void *arg) {
         const Task tasks[2] = {{UnitTask, arg}, {UnitTask, arg}};
@@ -174,12 +295,16 @@ private:
                 }
                 return;
             case ByLoops:
-                return ParallelFor(*scheduler, 0u, 16u, [&](uint32_t) { Compute(m_length); });
+                return ParallelFor(*scheduler, 0u, 16u, [&](uint32_t) { Unit(scheduler); });
             case BySorts: {
                 std::vector<uint32_t> values(64);
                 for (uint32_t &value : values) value = Random(1000);
+                uint32_t parts = 16;  // one task sorts them all, so it takes no longer than others
                 ParallelSort(*scheduler, values.begin(), values.end(), [&](uint32_t a, uint32_t b) {
-                    if (Random(16) == 0) Compute(m_length / 16);
+                    if (parts != 0 && Random(16) == 0) {
+                        --parts;
+                        Compute(m_cell.length / 16);
+                    }
                     return a < b;
                 });
                 return;
@@ -225,7 +350,7 @@ private:
         static constexpr auto kWaits = [](TaskScheduler *scheduler, void *arg) {
             Grid &self = *static_cast<Grid *>(arg);
             self.m_waits = true;
-            switch (self.m_comes) {
+            switch (self.m_cell.comes) {
                 case FromSleep:
                     SleepUntil(*scheduler, self.m_wakesAt);
                     break;
@@ -239,59 +364,69 @@ private:
                     self.m_lock.lock();
                     self.m_lock.unlock();
             }
-            self.m_event.Begin();
+            Begins(scheduler, arg);
+        };
+        static constexpr auto kRestricts = [](TaskScheduler *scheduler, void *arg) {
+            Grid &self = *static_cast<Grid *>(arg);
+            self.m_waits = true;
+            scheduler->WaitForCounter(&self.m_end, static_cast<Meanwhile>(self.m_cell.place));
         };
         static constexpr auto kHoards = [](TaskScheduler *scheduler, void *arg) {
             Grid &self = *static_cast<Grid *>(arg);
             self.m_waits = true;
             while (!self.m_hoards) Compute(20);
             self.m_event.Ask();
-            scheduler->AddTask({Begins, arg}, &self.m_all, self.Its());
+            scheduler->AddTask({Begins, arg}, &self.m_all, self.m_its);
             while (!self.m_over) Compute(20);
         };
-        switch (m_comes) {
+        if (m_cell.HasRestricted()) {
+            m_scheduler.AddTask({kRestricts, this}, nullptr, PinnedTo(m_workers - 1));
+            AwaitWaiter();
+        }
+        switch (m_cell.comes) {
             case FromSleep:
-                m_wakesAt = Now() + std::chrono::milliseconds(5);
+                m_wakesAt = Now() + std::chrono::microseconds(5000 + m_phase);
                 [[fallthrough]];
             case ByCounter:
             case ByEvent:
             case ByLock:
-                m_scheduler.AddTask({kWaits, this}, &m_all, Its());
+                m_scheduler.AddTask({kWaits, this}, &m_all, m_its);
                 break;
             case ToOtherLane:
-                m_scheduler.AddTask({kHoards, this}, &m_all);
+                m_scheduler.AddTask({kHoards, this}, &m_all, PinnedTo(First() + m_cell.workers));
                 break;
             default:
                 return;
         }
+        AwaitWaiter();
+    }
+    void AwaitWaiter() {
         while (!m_waits) Compute(20);
+        m_waits = false;
         Compute(100);
     }
 
     // The work comes.
     void Arrive() {
-        TaskOptions its = Its();
         const Task task{Begins, this};
         m_event.Ask();
-        switch (m_comes) {
+        switch (m_cell.comes) {
             case ToOwnLane:
-                m_submits = true;
-                // loops and sorts do not call Unit
-                if (m_occupied == ByLoops || m_occupied == BySorts) {
-                    m_submits = false;
-                    m_scheduler.AddTask(task, &m_all, its);
-                }
+                m_submits = m_occupied != BySorts;  // a sort does not call Unit
+                if (!m_submits) m_scheduler.AddTask(task, &m_all, m_its);
                 return;
             case ToOtherLane:
                 m_hoards = true;
                 return;
             case FromOutside:
-                m_scheduler.AddTask(task, &m_all, its);
+            case ToWorker:
+                m_scheduler.AddTask(task, &m_all, m_its);
                 return;
             case AtItsTime: {
                 const uint64_t later = 500 + Random(1000);
                 m_event.asked += later * kUs;
-                AddTaskAt(m_scheduler, Now() + std::chrono::microseconds(later), task, &m_all, its);
+                AddTaskAt(m_scheduler, Now() + std::chrono::microseconds(later), task, &m_all,
+                          m_its);
                 return;
             }
             case FromSleep:
@@ -304,29 +439,27 @@ private:
                 return m_signal.Set();
             case ByLock:
                 return m_lock.unlock();
-            case ToWorker:
-                its.worker = Random(m_workers);
-                m_scheduler.AddTask(task, &m_all, its);
-                return;
             case AfterCounter:
-                AddTaskAfter(m_scheduler, &m_gate, 0, task, &m_all, its);
+                AddTaskAfter(m_scheduler, &m_gate, 0, task, &m_all, m_its);
                 return m_scheduler.DecrementCounter(&m_gate);
             default: {  // a task of its priority submits it, and waits for it
                 static constexpr auto kSubmits = [](TaskScheduler *scheduler, void *arg) {
                     const Task inner{Begins, arg};
-                    scheduler->AddTasksAndWait(1, &inner, static_cast<Grid *>(arg)->Its());
+                    scheduler->AddTasksAndWait(1, &inner, static_cast<Grid *>(arg)->m_its);
                 };
-                m_scheduler.AddTask({kSubmits, this}, &m_all, its);
+                m_scheduler.AddTask({kSubmits, this}, &m_all, m_its);
             }
         }
     }
 
     const Occupied m_occupied;
-    const Comes m_comes;
-    const Priority m_priority;
-    const uint32_t m_length, m_workers, m_loops;
+    const GridCell m_cell;
+    const uint32_t m_workers, m_loops;  // m_workers: all workers of the scheduler
+    const uint32_t m_phase;             // so many microseconds later, other fair picks come next
+    const TaskOptions m_its;            // of the work that comes
+    WorkerGroup m_groups[2];
     bool m_over = false, m_submits = false, m_hoards = false, m_waits = false;
-    Counter m_all, m_gate{1}, m_never{1};
+    Counter m_all, m_gate{1}, m_never{1}, m_end{1};
     Clock::time_point m_wakesAt;
     simulator::Event m_event;
     TaskScheduler m_scheduler;
@@ -334,32 +467,23 @@ private:
     Mutex m_lock{m_scheduler}, m_shared{m_scheduler};
 };
 
-template <uint32_t kBy>
-void OfGrid() {
-    Grid(static_cast<Occupied>(kBy)).Run();
-}
-
 }  // namespace
 
 std::vector<Model> GridModels() {
-    static const std::string s_text =
-        "when work of a priority comes in one of " + std::to_string(kComes) +
-        " ways: " + std::to_string(kOccupied * kComes * 3) + " cells in all";
-    const char *const text = s_text.c_str();
-    return {
-        {"grid_tasks", text, OfGrid<ByTasks>, 2},
-        {"grid_yields", text, OfGrid<ByYields>, 2},
-        {"grid_waits", text, OfGrid<ByWaits>, 2},
-        {"grid_fused", text, OfGrid<ByFusedWaits>, 2},
-        {"grid_timed", text, OfGrid<ByTimedWaits>, 2},
-        {"grid_batches", text, OfGrid<ByBatches>, 2},
-        {"grid_loops", text, OfGrid<ByLoops>, 2},
-        {"grid_sorts", text, OfGrid<BySorts>, 2},
-        {"grid_polls", text, OfGrid<ByPolls>, 2},
-        {"grid_locks", text, OfGrid<ByLocks>, 2},
-        {"grid_hand_overs", text, OfGrid<ByHandOvers>, 2},
-        {"grid_children", text, OfGrid<ByChildren>, 2},
-    };
+    static constexpr const char *kNames[kOccupied] = {
+        "grid_tasks", "grid_yields",  "grid_waits",      "grid_fused",
+        "grid_timed", "grid_batches", "grid_loops",      "grid_sorts",
+        "grid_polls", "grid_locks",   "grid_hand_overs", "grid_children"};
+    std::vector<Model> models;
+    for (uint32_t i = 0; i < kOccupied; ++i) {
+        const Occupied occupied = static_cast<Occupied>(i);
+        s_cells[i].count = 0;
+        for (uint32_t index = 0; index < GridCell::kCount; ++index)
+            s_cells[i].count += GridCell::At(index).MakesSense(occupied) ? 1 : 0;
+        models.push_back(
+            {kNames[i], kOccupiedBy[i], [=] { Grid(occupied).Run(); }, 2, &s_cells[i]});
+    }
+    return models;
 }
 
 }  // namespace simulator

@@ -29,6 +29,7 @@ struct Totals {
     uint64_t distinct = 0;
     uint64_t passed = 0;
     uint64_t failed = 0;
+    uint64_t cells = 0, exploredCells = 0;
 };
 
 void ExploreModel(const simulator::Model &model, const Options &options, Totals &totals) {
@@ -53,10 +54,17 @@ void ExploreModel(const simulator::Model &model, const Options &options, Totals 
     }
     const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     std::printf("%-17s %9zu distinct of %9" PRIu64
-                " schedules, %6.0f steps each, %8.0f a second: %s\n",
+                " schedules, %6.0f steps each, %8.0f a second: %s",
                 model.name, hashes.size(), schedules,
                 static_cast<double>(steps) / static_cast<double>(schedules),
                 static_cast<double>(schedules) / seconds, model.explores);
+    if (model.cells != nullptr) {
+        const uint64_t explored = model.cells->explored.size();
+        std::printf("; %" PRIu64 " of %" PRIu64 " cells", explored, model.cells->count);
+        totals.exploredCells += explored;
+        totals.cells += model.cells->count;
+    }
+    std::puts("");
     totals.distinct += hashes.size();
     ++totals.passed;
 }
@@ -109,7 +117,8 @@ int main(int argc, char **argv) {
         }
     }
     if (list) return 0;
-    std::printf("%" PRIu64 " distinct schedules\n", totals.distinct);
+    std::printf("%" PRIu64 " distinct schedules, %" PRIu64 " of %" PRIu64 " cells of grids\n",
+                totals.distinct, totals.exploredCells, totals.cells);
     std::printf("%" PRIu64 " passed, %" PRIu64 " failed\n", totals.passed, totals.failed);
     return totals.failed != 0 || totals.passed == 0 ? 1 : 0;
 }

@@ -3,15 +3,23 @@
 
 #include <cstdint>
 #include <functional>
+#include <unordered_set>
 #include <vector>
 
 namespace simulator {
+
+// The cells of a grid. Each schedule of its model draws one.
+struct Cells {
+    uint64_t count = 0;
+    std::unordered_set<uint32_t> explored;
+};
 
 struct Model {
     const char *name;
     const char *explores;
     std::function<void()> body;
-    uint64_t share = 1;  ///< for slow models: one schedule for so many of the others
+    uint64_t share = 1;            ///< for slow models: one schedule for so many of the others
+    const Cells *cells = nullptr;  ///< null: the model is no grid
 };
 
 std::vector<Model> ContainerModels();  ///< containers alone
