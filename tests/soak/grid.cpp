@@ -2,6 +2,7 @@
 #include "soak/grid.h"
 
 #include "soak/figures.h"
+#include "support/grid.h"
 #include "support/thread_cpus.h"
 
 #include <algorithm>
@@ -26,6 +27,8 @@
 namespace soak {
 
 namespace {
+
+using namespace test::grid;
 
 constexpr uint64_t kUs = 1000, kMs = 1000 * kUs;  // nanoseconds
 
@@ -52,10 +55,6 @@ constexpr Mode kModes[] = {
     {"SCHED_FIFO, 1 of 3 workers", 3, 2, 1, weft::IdlePolicy::Balanced, 0, false, true},
 };
 enum Result { Good, Failed, Skipped };
-
-uint64_t NowNs() {
-    return static_cast<uint64_t>(std::chrono::nanoseconds(weft::Now().time_since_epoch()).count());
-}
 
 // When busy threads of this process did not run.
 class Gaps {
@@ -89,13 +88,22 @@ private:
     std::vector<Gap> m_gaps;
 } s_gaps;
 
+// The mode of this process.
+const Mode *s_mode = nullptr;
+
+// Prints why the mode has failed, and ends the process. The core file shows where it is stuck.
+[[noreturn]] void Fail(const std::string &what) {
+    std::printf("FAILED with %s: %s\n", s_mode->name, what.c_str());
+    std::fflush(stdout);
+    std::abort();
+}
+
 // What Cell needs. A task that computes notes when its thread did not run, and computes longer.
 struct RealTime {
-    static uint64_t Now() { return NowNs(); }
     static void Compute(uint32_t microseconds) {
-        uint64_t last = Now(), left = microseconds * kUs;
+        uint64_t last = NowNs(), left = microseconds * kUs;
         while (left != 0) {
-            const uint64_t now = Now();
+            const uint64_t now = NowNs();
             if (now - last > kGap) {
                 s_gaps.Note(last, now);
             } else {
@@ -104,40 +112,27 @@ struct RealTime {
             last = now;
         }
     }
-    static void Pause() { usleep(200); }
+    static uint32_t Random(uint32_t below) {
+        static std::atomic<uint64_t> s_seed{0};
+        return soak::Random(++s_seed).Below(below);
+    }
+    static void Check(bool condition, const char *message) {
+        if (!condition) Fail(message);
+    }
 };
-using RealCell = Cell<RealTime>;
+using RealCell = test::grid::Cell<RealTime>;
 
-constexpr uint32_t kPriorities = 3;
-constexpr const char *kPriorityNames[kPriorities] = {"High", "Normal", "Low"};
+struct Item {
+    Kind kind;
+    uint64_t asked = 0, begun = 0, lost = 0;  // nanoseconds; `lost`: that of Gaps, meanwhile
+    uint64_t Late() const { return begun - asked; }
+    int64_t Beyond() const { return static_cast<int64_t>(Late() - lost - kind.Bound()); }
+};
 
 bool BecomeFifo() {
     sched_param lowest{};
     lowest.sched_priority = 1;
     return sched_setscheduler(0, SCHED_FIFO, &lowest) == 0;
-}
-
-struct Item {
-    CellKind kind;
-    uint64_t late = 0, lost = 0;  // nanoseconds; `lost`: that of Gaps, meanwhile
-    uint64_t Bound() const { return RealCell::Bound(kind); }
-    int64_t Beyond() const { return static_cast<int64_t>(late - lost - Bound()); }
-};
-
-std::string Text(const CellKind &kind) {
-    char text[300];
-    std::snprintf(text, sizeof text, "%u %s of %u us; %s, by %s", kind.loops,
-                  RealCell::Occupations()[kind.occupation].name, kind.length,
-                  kPriorityNames[static_cast<uint32_t>(kind.priority)],
-                  RealCell::Arrivals()[kind.arrival].name);
-    return text;
-}
-
-// Prints why the mode has failed, and ends the process. The core file shows where it is stuck.
-[[noreturn]] void Fail(const Mode &mode, const std::string &what) {
-    std::printf("FAILED with %s: %s\n", mode.name, what.c_str());
-    std::fflush(stdout);
-    std::abort();
 }
 
 // Runs the cells of one mode.
@@ -152,7 +147,7 @@ public:
     // Runs cells in random order, with a scheduler of its own.
     void RunCells(uint64_t seed) {
         weft::TaskScheduler scheduler(Options());
-        if (scheduler.Start() != weft::Status::Ok) Fail(m_mode, "Start failed");
+        if (scheduler.Start() != weft::Status::Ok) Fail("Start failed");
         Random random(seed);
         std::vector<uint32_t> cells;
         while (NowNs() < m_end) {
@@ -171,21 +166,20 @@ public:
         for (uint32_t i = 0; i < kPriorities; ++i) PrintRow(i);
         if (m_worst.Beyond() <= 0) return;
         std::printf("    worst: %s: %.2f ms late, of which a thread did not run %.2f ms\n",
-                    Text(m_worst.kind).c_str(), InMs(m_worst.late), InMs(m_worst.lost));
+                    m_worst.kind.Text().c_str(), InMs(m_worst.Late()), InMs(m_worst.lost));
     }
 
 private:
-    static constexpr uint32_t kCells = RealCell::kOccupations * RealCell::kArrivals * kPriorities;
+    static constexpr uint32_t kCells = kOccupied * kComes * kPriorities;
 
     weft::SchedulerOptions Options() {
         weft::SchedulerOptions options;
         options.workers = m_mode.workers;
         options.idle = m_mode.idle;
-        options.user = this;
-        options.onReport = [](const weft::Report &report, void *user) {
+        options.onReport = [](const weft::Report &report, void *) {
             using Code = weft::ReportCode;  // these depend on the time, or on the mode
             if (report.code == Code::Stalled || report.code == Code::EndDelayed) return;
-            if (report.code != Code::OneCpu) Fail(static_cast<Run *>(user)->m_mode, report.what);
+            if (report.code != Code::OneCpu) Fail(report.what);
         };
         if (m_mode.isFifo)
             options.threads.onStart = [](uint32_t worker, void *) {
@@ -195,31 +189,47 @@ private:
     }
 
     void RunCell(weft::TaskScheduler &scheduler, uint32_t number, Random &random) {
-        static constexpr uint32_t kLengths[] = {20, 100, 1000}, kMost = 8;
-        const CellKind kind = {
-            number % RealCell::kOccupations,
-            number / RealCell::kOccupations % RealCell::kArrivals,
-            static_cast<weft::Priority>(number / (RealCell::kOccupations * RealCell::kArrivals)),
-            kLengths[random.Below(3)],
-            m_mode.workers,
-            (1 + random.Below(2)) * m_mode.workers};
+        constexpr uint32_t kMost = 8;
+        Kind kind;
+        kind.occupied = static_cast<Occupied>(number % kOccupied);
+        kind.comes = static_cast<Comes>(number / kOccupied % kComes);
+        kind.its.priority = static_cast<weft::Priority>(number / (kOccupied * kComes));
+        kind.length = kLengths[random.Below(3)];
+        kind.workers = m_mode.workers;
+        kind.loops = (1 + random.Below(2)) * m_mode.workers;
         RealCell cell(scheduler, kind);
-        std::vector<RealCell::Times> all;
+        cell.Occupy();
+        const auto await = [&](const char *what, auto isDone) {
+            for (const uint64_t end = NowNs() + 30'000 * kMs; !isDone(); usleep(200)) {
+                if (NowNs() > end) Fail(kind.Text() + ": not " + what + " within 30 s");
+            }
+        };
+        const auto awaitEnd = [&](weft::Counter &counter) {
+            await("ended", [&] { return scheduler.PollCounter(&counter); });
+            scheduler.WaitForCounter(&counter);
+        };
+        std::vector<Item> all;
         for (const uint64_t end = NowNs() + 30 * kMs; all.empty() || NowNs() < end;) {
             usleep(random.Below(2000));
-            RealCell::Times times{};
-            if (!cell.Ask(random.Below(1u << 16), times))
-                Fail(m_mode, Text(kind) + ": did not begin and end within 30 s");
-            if (times.begun < times.asked) Fail(m_mode, Text(kind) + ": began too early");
-            if (times.returned > times.asked + kGap) s_gaps.Note(times.asked, times.returned);
-            all.push_back(times);
+            if (cell.Prepare()) await("waiting", [&] { return cell.IsWaiting(); });
+            usleep(200);
+            cell.Arrive();
+            const uint64_t arrived = NowNs();
+            await("begun", [&] { return cell.Begun() != 0; });
+            awaitEnd(cell.Item());
+            all.push_back({kind, cell.Asked(), cell.Begun()});
+            const Item &item = all.back();
+            if (item.begun < item.asked) Fail(kind.Text() + ": began too early");
+            if (arrived > item.asked + kGap) s_gaps.Note(item.asked, arrived);
             if (all.size() == kMost) break;
         }
-        if (!cell.End()) Fail(m_mode, Text(kind) + ": occupying tasks are lost");
+        cell.End();
+        awaitEnd(cell.Loops());
+        if (cell.HasLostTasks()) Fail(kind.Text() + ": occupying tasks are lost");
         const std::lock_guard<std::mutex> lock(m_mutex);
-        for (const RealCell::Times &times : all) {
-            const Item item{kind, times.begun - times.asked, s_gaps.Lost(times.asked, times.begun)};
-            m_items[static_cast<uint32_t>(kind.priority)].push_back(item);
+        for (Item &item : all) {
+            item.lost = s_gaps.Lost(item.asked, item.begun);
+            m_items[static_cast<uint32_t>(kind.its.priority)].push_back(item);
             if (item.Beyond() > m_worst.Beyond()) m_worst = item;
         }
     }
@@ -239,9 +249,9 @@ private:
         std::vector<uint64_t> late;
         uint64_t bound = 0, over = 0, beyond = 0;
         for (const Item &item : m_items[priority]) {
-            late.push_back(item.late);
-            bound = std::max(bound, item.Bound());
-            over += item.late > item.Bound();
+            late.push_back(item.Late());
+            bound = std::max(bound, item.kind.Bound());
+            over += item.Late() > item.kind.Bound();
             beyond += item.Beyond() > 0;
         }
         if (late.empty()) late.push_back(0);
@@ -308,6 +318,7 @@ const char *Enter(const Mode &mode) {
 
 Result RunMode(const Mode &mode, uint32_t seconds, uint64_t seed) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    s_mode = &mode;
     if (const char *const reason = Enter(mode)) {
         std::printf("%-26s skipped: %s\n", mode.name, reason);
         return Skipped;
