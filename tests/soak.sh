@@ -7,6 +7,8 @@
 #     tests/soak.sh 600 --hooks                also counts fiber switches, and checks each task with
 #                                              the trace hooks
 #     tests/soak.sh 60 --seed 17               repeats this seed
+#     tests/soak.sh 60 --grid                  instead measures how late work begins: with few CPUs,
+#                                              quotas, SIGSTOP and SCHED_FIFO
 #     WEFT_CONFIGS="Release Asan Tsan" tests/soak.sh 30
 #
 # The default of WEFT_CONFIGS is Release.

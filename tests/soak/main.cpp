@@ -5,6 +5,7 @@
 // failure (the schedule differs each time). The first process only watches and makes the load. A
 // second process soaks. So the seed is known, however the second process ends.
 #include "soak/figures.h"
+#include "soak/grid.h"
 #include "soak/noise.h"
 #include "soak/round.h"
 
@@ -41,6 +42,7 @@ struct Settings {
         static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count() / 1000);
     bool same = false;  // true if --seed is given: all rounds have this seed
     bool hooks = false;
+    bool grid = false;
 };
 
 void Soak(const Settings &settings, Figures &figures) {
@@ -111,7 +113,10 @@ int Main(int count, char **arguments) {
                        "run only rounds of this seed; by default the clock gives the first");
     app.add_flag("--hooks", settings.hooks,
                  "count fiber switches, and check each task by the trace hooks, too");
+    app.add_flag("--grid", settings.grid,
+                 "instead measure how late work begins, in different settings of the machine");
     CLI11_PARSE(app, count, arguments);
+    if (settings.grid) return RunGrid(settings.seconds, settings.seed) ? 0 : 1;
     settings.same = seed->count() != 0;
 
     void *shared =

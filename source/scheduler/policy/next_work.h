@@ -5,7 +5,7 @@
 // or a lower level, could wait for ever. Two rules bound that. Each is a share of the time, also if
 // tasks are long.
 //
-//  fair pick   After 256 picks, or after a millisecond, a worker takes the oldest entry of the
+//  fair pick   After a millisecond a worker takes the oldest entry of the
 //              highest level: a chunk that was put behind the others, or else of its own deque.
 //              Every fourth time it tries to steal before that, from all others in turn; every
 //              second time after a fair pick that took half a millisecond. If it has found work
