@@ -13,12 +13,11 @@ namespace weft::internal {
 
 namespace {
 
-constexpr uint64_t kFairShare = 5;       // usual picks follow for so many times a fair one's time
-constexpr uint64_t kMostFairPause = 4;   // ms: for no longer than this
-constexpr uint64_t kMostFairPicks = 20;  // in a millisecond; one may cost 1 us
-constexpr uint64_t kLevelShare = 8;      // a level gets one part of the time in so many
-constexpr uint64_t kMostOwed = 100;      // ms: a level is owed no more than this
-constexpr uint32_t kOthersTurn = 4;      // each fourth fair pick begins with others' deques
+constexpr uint64_t kFairShare = 5;      // usual picks follow for so many times a fair one's time
+constexpr uint64_t kMostFairPause = 4;  // ms: for no longer than this
+constexpr uint64_t kLevelShare = 8;     // a level gets one part of the time in so many
+constexpr uint64_t kMostOwed = 100;     // ms: a level is owed no more than this
+constexpr uint32_t kOthersTurn = 4;     // each fourth fair pick begins with others' deques
 
 // Without workers the attached thread must run all tasks in the same order each time. So it does
 // not read the real clock: each pick counts as a microsecond.
@@ -175,12 +174,10 @@ void ReadClock(Worker &worker) noexcept {
         mostPicks = 1u << HighestBit(std::clamp<uint64_t>(fit, 1, Fairness::kMostPicks));
     }
     fair.budget = fair.period = std::min(isOne ? fair.period : 2 * fair.period, mostPicks);
-    if (fair.wasFair) {
+    if (std::exchange(fair.wasFair, false)) {
         fair.othersWait = fair.othersWait || 2 * took > millisecond;
-        fair.fairAfter = now + std::clamp(kFairShare * took, millisecond / kMostFairPicks,
-                                          kMostFairPause * millisecond);
-        fair.fairAt = std::max(now + millisecond / (fair.othersWait ? 5 : 1), fair.fairAfter);
-        fair.wasFair = false;
+        const uint64_t pause = std::min(kFairShare * took, kMostFairPause * millisecond);
+        fair.fairAt = now + std::max(pause, millisecond / (fair.othersWait ? 5 : 1));
     }
     // Pinned work lies on the list of its priority, whatever its group is.
     const Fiber &ran = *worker.current;

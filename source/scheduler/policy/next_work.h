@@ -5,15 +5,14 @@
 // or a lower level, could wait for ever. Two rules bound that. Each is a share of the time, also if
 // tasks are long.
 //
-//  fair pick   After a millisecond a worker takes the oldest entry of the
-//              highest level: a chunk that was put behind the others, or else of its own deque.
-//              Every fourth time it tries to steal before that, from all others in turn; every
-//              second time after a fair pick that took half a millisecond. If it has found work
-//              there, the next fair pick is due after 200 us, and every second one steals. Usual
-//              picks follow a fair one for at least 50 us, and for at least five times as long as
-//              it took, but for 4 ms at most: perhaps the system has stopped the thread during the
-//              fair one. A task that yields makes the next pick a fair one. If a deadline was due,
-//              one usual pick, of what it was for, comes before the fair one.
+//  fair pick   After a millisecond a worker takes the oldest entry of the highest level: a chunk
+//              that was put behind the others, or else of its own deque. Every fourth time it tries
+//              to steal before that, from all others in turn; every second time after a fair pick
+//              that took half a millisecond. If it has found work there, the next fair pick is due
+//              after 200 us, and every second one steals. Usual picks follow a fair one for at
+//              least five times as long as it took, but for 4 ms at most: perhaps the system has
+//              stopped the thread during the fair one. A task that yields makes the next pick a
+//              fair one. If a deadline was due, one usual pick, of what it was for, comes first.
 //  late level  Each level but the first gets up to an eighth of a worker's time while it has work.
 //              If it is behind by half a millisecond (`late`), its oldest entry comes next. The
 //              time counts from the first look that has found work of the level.

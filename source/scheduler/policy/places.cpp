@@ -161,9 +161,8 @@ Work TakePinned(Worker &worker, uint32_t levels) noexcept {
     return {};
 }
 
-// After each successful steal, one search leaves fibers that are alone in their deques: their
-// workers probably continue them next (HandOver). Perhaps such a worker may not run the fiber. So a
-// fair pick takes it, and so does a search for High work.
+// After each steal, one search leaves fibers that are alone in their deques: their workers probably
+// continue them next (HandOver), or may not run them. So fair and High picks take them at once.
 Work Steal(Worker &worker, Level level, bool isFair) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     const uint32_t slots = scheduler.Slots();

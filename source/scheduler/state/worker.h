@@ -93,11 +93,9 @@ struct Fairness {
     bool isPutOff = false;      // the last pick came before a fair one: a deadline was due
     bool wasFair = false;       // the last pick was a fair one
     bool isAsked = false;       // the next pick is a fair one, because a task has yielded
-    bool othersWait = false;    // the last fair pick that tried to steal first has found work, or
-                                // a fair pick took long: the others come first each second time
+    bool othersWait = false;    // each second fair pick tries to steal first
     uint64_t lookedAt = 0;
     uint64_t fairAt = 0;          // then a fair pick is due
-    uint64_t fairAfter = 0;       // before that none is allowed
     uint64_t countAt = 0;         // then the counters of finished tasks are lowered
     uint64_t late[kLevels] = {};  // since when the level is owed a share of the time
     uint32_t seen = 0;            // the levels that had work at the latest look at them
@@ -105,9 +103,7 @@ struct Fairness {
     /// Tasks take longer than 3 us, or the worker does not know yet how long they take.
     bool AreLong() const noexcept { return period < kShortPicks; }
     /// Returns true if a fair pick is due, as of the last look.
-    bool IsDue() const noexcept {
-        return isAsked || lookedAt >= fairAt;
-    }
+    bool IsDue() const noexcept { return isAsked || lookedAt >= fairAt; }
 };
 
 /// When the worker looks for work of others, and where (policy/places.cpp). Times are in ticks.

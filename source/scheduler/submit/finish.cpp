@@ -125,8 +125,7 @@ void Settle(Worker &worker, uint32_t running) noexcept {
 void FlushNow(Worker &worker, bool picks) noexcept {
     if (WEFT_UNLIKELY(worker.claim != nullptr)) Settle(worker, 1);
     const Finished all = std::exchange(worker.finished, {});
-    if (WEFT_LIKELY(all.tasks != 0))
-        Lower(*worker.scheduler, &worker, *all.counter, all.tasks, picks);
+    if (all.tasks != 0) Lower(*worker.scheduler, &worker, *all.counter, all.tasks, picks);
     AddTo(worker.counted, all.uncounted, kRelease);
 }
 

@@ -362,8 +362,7 @@ static WEFT_NOINLINE bool WaitSpecially(Worker &worker, const WaitFor &what) noe
 }
 
 bool Wait(Worker &worker, const WaitFor &what) noexcept {
-    // In this order, so that the compiler does not read two members as one word. The caller has
-    // just written them one by one, so that would stall.
+    // in this order: read as one word, the two members that the caller has just written would stall
     const bool isUsual = what.meanwhile == Meanwhile::AnyTask &&
                          (worker.submitBits & kMigrates) == 0 && what.resume == ResumeOn::AnyWorker;
     return WEFT_LIKELY(isUsual) ? WaitHere(*worker.current, what) : WaitSpecially(worker, what);
