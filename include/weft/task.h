@@ -28,9 +28,9 @@ struct Task {
 ///
 /// While a worker could begin a High task, it begins no other one, wherever the High task was
 /// submitted. Tasks that a task waits for have the priority of the waiting task, if that is higher.
-/// No priority starves: each one that has work gets at least an eighth of the workers' time, and
-/// the oldest task of a priority comes next after a millisecond, for at most a sixth of the time,
-/// or half if tasks are long.
+/// No priority starves: each one that has work gets at least an eighth of the workers' time. About
+/// every millisecond a worker runs its oldest task of the highest priority next. That takes at most
+/// a sixth of its time, or more if these tasks take longer than 0.8 ms.
 enum class Priority : uint8_t { High, Normal, Low };
 
 /// The workers that may continue a task after a wait.

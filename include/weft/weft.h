@@ -107,8 +107,9 @@ enum {
 ///
 /// While a worker could begin a high task, it begins no other one. Tasks that a task waits for have
 /// the priority of the waiting task, if that is higher. No priority starves: each one that has work
-/// gets at least an eighth of the workers' time, and the oldest task of a priority comes next after
-/// a millisecond, for at most a sixth of the time, or half if tasks are long.
+/// gets at least an eighth of the workers' time. About every millisecond a worker runs its oldest
+/// task of the highest priority next. That takes at most a sixth of its time, or more if these
+/// tasks take longer than 0.8 ms.
 typedef uint8_t weft_priority;
 enum { WEFT_PRIORITY_HIGH = 0, WEFT_PRIORITY_NORMAL = 1, WEFT_PRIORITY_LOW = 2 };
 

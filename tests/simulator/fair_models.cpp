@@ -125,9 +125,9 @@ void NothingStarves(Priority priority) {
 }
 
 // Other tasks are submitted without end. The two oldest ones come by fair picks. The worker loses
-// its processor for long during the first one. The second one must begin soon after it.
-// Shows a pause after a fair pick that is a multiple of the lost time.
-void LostTimeIsNoFairPick() {
+// its processor for long during the first one. The second one must begin soon after it. Fails if
+// the pause after a fair pick is a multiple of the time that the worker has lost.
+void LostTimeMakesNoPause() {
     Event event;
     Repeated flood([&](TaskScheduler *scheduler, Task again) {
         if (event.over) return;
@@ -1130,7 +1130,7 @@ std::vector<Model> FairModels() {
         {"aging_normal", "the oldest of Normal tasks that keep coming",
          [] { NothingStarves(Priority::Normal); }, 20},
         {"aging_lost", "the two oldest tasks; the worker loses its processor in the first one",
-         LostTimeIsNoFairPick, 20},
+         LostTimeMakesNoPause, 20},
         {"aging_others", "late queues of two busy workers, while a third one runs High tasks",
          NoneOfOthersStarves, 20},
         {"aging_several", "Normal tasks that stay late, and Low, pinned and external ones",

@@ -52,8 +52,9 @@ struct GridCell {
                 kLengths[next(3)], kWorkers[next(4)], static_cast<Place>(next(kPlaces))};
     }
     bool MakesSense(Occupied occupied) const {
-        // FromOutside is the same.
-        if (place == OnAttached && comes == ToWorker) return false;
+        // These are the cells of FromOutside.
+        if (comes == ToWorker && place == OnAttached) return false;
+        if (comes == ToOwnLane && occupied == BySorts) return false;
         // How many tasks of a ParallelFor wait for others depends on the schedule.
         if (place == FewFibers && occupied == ByLoops) return false;
         return true;
@@ -115,6 +116,7 @@ public:
         m_tasks.End();
         m_scheduler.WaitForCounter(&m_tasks.Loops());
         m_scheduler.WaitForCounter(&m_tasks.Item());
+        Check(!m_tasks.HasLostTasks(), "occupying tasks are lost");
         m_scheduler.DecrementCounter(&m_end);
         if (m_cell.HasAttached()) attached.Join();
         m_scheduler.Stop();

@@ -87,12 +87,12 @@ struct Kind {
     uint32_t phase = 0;               ///< the work comes so many microseconds later
 
     std::string Text() const {
-        return std::to_string(loops) + ' ' + kOccupiedBy[occupied] + " of " +
+        return std::to_string(loops) + " x " + kOccupiedBy[occupied] + ", tasks of " +
                std::to_string(length) + " us, " + std::to_string(workers) + " workers; " +
                kPriorityNames[static_cast<uint32_t>(its.priority)] + ", by " + kComesBy[comes];
     }
-    /// Returns how late the work may begin if each worker has a processor, in nanoseconds. The
-    /// longest task is an occupying one. Of equal priority, a number of tasks may be older.
+    /// Returns how late the work may begin, in nanoseconds, if each worker has a processor and no
+    /// task is longer than an occupying one. Older tasks of the same priority may come first.
     uint64_t Bound() const {
         const uint64_t us = 1000, one = length * us, steps = 20 * us;
         if (its.priority == weft::Priority::High) return 2 * one + 100 * us + steps;
@@ -100,7 +100,7 @@ struct Kind {
         const uint32_t ofEach = occupied == ByBatches                        ? 100
                                 : occupied == ByLoops || occupied == BySorts ? 16
                                                                              : 4;
-        // Of a batch perhaps only fair picks reach the older tasks, each sixth of the time.
+        // Perhaps only fair picks reach the older tasks of a batch. They get a sixth of the time.
         const uint32_t times = occupied == ByBatches ? 6 : 2;
         return 10'000 * us + one + loops * ofEach * times * one + steps;
     }

@@ -13,18 +13,18 @@ namespace weft::internal {
 
 namespace {
 
-constexpr uint64_t kFairShare = 5;      // usual picks follow for so many times a fair one's time
-constexpr uint64_t kMostFairPause = 4;  // ms: for no longer than this
+constexpr uint64_t kFairShare = 5;  // usual picks follow a fair one for so many times its length
+constexpr uint64_t kMostFairPause = 4;  // ms: but for no longer
 constexpr uint64_t kLevelShare = 8;     // a level gets one part of the time in so many
 constexpr uint64_t kMostOwed = 100;     // ms: a level is owed no more than this
 constexpr uint32_t kOthersTurn = 4;     // each fourth fair pick begins with others' deques
 
 // Without workers the attached thread must run all tasks in the same order each time. So it does
-// not read the real clock: each pick counts as a microsecond.
+// not read the real clock: each pick counts as 4 microseconds.
 uint64_t TimeOf(const Worker &worker, uint32_t picks) noexcept {
     const Scheduler &scheduler = *worker.scheduler;
     if (scheduler.workerCount != 0) return env::Ticks();
-    return worker.fair.lookedAt + picks * (scheduler.tuning.millisecond / 1000);
+    return worker.fair.lookedAt + picks * (scheduler.tuning.millisecond / 250);
 }
 
 // The level that is late the longest, or kLevels. A level without work is not late. Nor is one
@@ -175,9 +175,9 @@ void ReadClock(Worker &worker) noexcept {
     }
     fair.budget = fair.period = std::min(isOne ? fair.period : 2 * fair.period, mostPicks);
     if (std::exchange(fair.wasFair, false)) {
-        fair.othersWait = fair.othersWait || 2 * took > millisecond;
         const uint64_t pause = std::min(kFairShare * took, kMostFairPause * millisecond);
         fair.fairAt = now + std::max(pause, millisecond / (fair.othersWait ? 5 : 1));
+        fair.othersWait = fair.othersWait || took > millisecond / 2;
     }
     // Pinned work lies on the list of its priority, whatever its group is.
     const Fiber &ran = *worker.current;

@@ -6,13 +6,13 @@
 // tasks are long.
 //
 //  fair pick   After a millisecond a worker takes the oldest entry of the highest level: a chunk
-//              that was put behind the others, or else of its own deque. Every fourth time it tries
-//              to steal before that, from all others in turn; every second time after a fair pick
-//              that took half a millisecond. If it has found work there, the next fair pick is due
-//              after 200 us, and every second one steals. Usual picks follow a fair one for at
-//              least five times as long as it took, but for 4 ms at most: perhaps the system has
-//              stopped the thread during the fair one. A task that yields makes the next pick a
-//              fair one. If a deadline was due, one usual pick, of what it was for, comes first.
+//              that was put behind the others, or else one of its own deque. Every fourth one tries
+//              to steal first, from all others in turn. If it finds work, the next one is due after
+//              200 us. After that, and after a fair pick of more than half a millisecond, every
+//              second one steals. Usual picks follow a fair one for five times as long as it took,
+//              but for 4 ms at most: the system may have stopped the thread meanwhile. A task that
+//              yields makes the next pick a fair one. If a deadline was due, the work that waited
+//              for it comes before the fair pick.
 //  late level  Each level but the first gets up to an eighth of a worker's time while it has work.
 //              If it is behind by half a millisecond (`late`), its oldest entry comes next. The
 //              time counts from the first look that has found work of the level.

@@ -161,8 +161,8 @@ Work TakePinned(Worker &worker, uint32_t levels) noexcept {
     return {};
 }
 
-// After each steal, one search leaves fibers that are alone in their deques: their workers probably
-// continue them next (HandOver), or may not run them. So fair and High picks take them at once.
+// After each steal, one search leaves a fiber that is alone in its deque: its worker probably
+// continues it next (HandOver). But that one may not run it. So fair and High picks take it.
 Work Steal(Worker &worker, Level level, bool isFair) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     const uint32_t slots = scheduler.Slots();

@@ -93,7 +93,7 @@ struct Fairness {
     bool isPutOff = false;      // the last pick came before a fair one: a deadline was due
     bool wasFair = false;       // the last pick was a fair one
     bool isAsked = false;       // the next pick is a fair one, because a task has yielded
-    bool othersWait = false;    // each second fair pick tries to steal first
+    bool othersWait = false;    // every second fair pick steals first (policy/next_work.h)
     uint64_t lookedAt = 0;
     uint64_t fairAt = 0;          // then a fair pick is due
     uint64_t countAt = 0;         // then the counters of finished tasks are lowered

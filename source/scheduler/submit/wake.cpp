@@ -178,17 +178,17 @@ void EndQuiet(Worker &worker) noexcept {
     Published(*worker.scheduler, &worker, worker.handOver.level, 1);
 }
 
-// Each worker gets two to four chunks: a chunk costs as much as several small tasks. A worker that
-// runs a chunk shares it when others are hungry.
+// A chunk costs as much as several small tasks. So each worker gets two to four, or more if they
+// would be too large. A begun chunk is shared only if its tasks are long (Fairness::AreLong).
 uint32_t ChunkSize(const Scheduler &scheduler, uint32_t count, uint32_t onWorker) noexcept {
     // each task may be drawn
     if (race::kFinder || WEFT_UNLIKELY(scheduler.order != nullptr)) return 1;
     // the pinned tasks of an attached thread are unbound one by one
     if (onWorker != kAnyWorker) return scheduler.IsAttachedSlot(onWorker) ? 1 : kChunkTasks;
-    const uint32_t workers = std::max(scheduler.workerCount, 1u), half = count / (2 * workers);
-    const uint32_t size = workers == 1 ? count : std::max(half / 2, std::min(half, 15u)) + 1;
+    const uint32_t workers = std::max(scheduler.workerCount, 1u);
+    const uint32_t parts = workers == 1 ? 1 : workers * std::clamp(count / (16 * workers), 2u, 4u);
     const uint32_t most = count > scheduler.options.pendingTasks ? kLargeChunkTasks : kChunkTasks;
-    return std::min(size, most);
+    return std::clamp(count / parts + (count % parts != 0 ? 1 : 0), 1u, most);
 }
 
 Chunk &FillChunk(Scheduler &scheduler, const Worker *worker, uint32_t count, const Task *tasks,
