@@ -123,7 +123,7 @@ void Settle(Worker &worker, uint32_t running) noexcept {
 // Adds to `counted` last. Otherwise the run could end first, the wait of an external thread be
 // refused, and this function lower a counter that the thread has destroyed. release: PendingTasks.
 void FlushNow(Worker &worker, bool picks) noexcept {
-    if (WEFT_UNLIKELY(worker.claim != nullptr)) Settle(worker, 1);  // saves a call
+    Settle(worker, 1);
     const Finished all = std::exchange(worker.finished, {});
     if (all.tasks != 0) Lower(*worker.scheduler, &worker, *all.counter, all.tasks, picks);
     AddTo(worker.counted, all.uncounted, kRelease);
