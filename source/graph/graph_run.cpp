@@ -399,7 +399,7 @@ Status BeginRun(GraphState *graph, const SchedulerOptions &reports, const char *
         return Status::AlreadyRunning;
     }
     run->run.data = data;
-    run->group = kInSlot | (caller != nullptr ? caller->current->level.slot : 0);
+    run->group = kInSlot | (caller != nullptr ? caller->current->level.Slot() : 0);
     *first = Prepare(*run);
     return Status::Ok;
 }

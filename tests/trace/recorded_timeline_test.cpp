@@ -163,7 +163,8 @@ TEST_CASE("a timeline without the beginning of the recording is the end of the w
             const Timeline timeline =
                 BuildTimeline(test::ReadBytes(test::WithoutOldest(whole, tenths, onlyOne)));
             CHECK(test::WrongIn(timeline) == "");
-            CHECK(timeline.from > all.from);
+            // the first ring has few records if the other workers ran almost everything
+            CHECK((onlyOne ? timeline.from >= all.from : timeline.from > all.from));
             CHECK(timeline.until == all.until);
             const Pieces expected = PiecesIn(all, timeline.from, timeline.until);
             const Pieces found = PiecesIn(timeline, timeline.from, timeline.until);

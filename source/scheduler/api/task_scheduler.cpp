@@ -158,7 +158,7 @@ void TaskScheduler::SetPriority(Priority priority) noexcept {
     if (worker == nullptr || !IsPriority(worker->scheduler->options, priority, "SetPriority"))
         return;
     worker->current->own = priority;
-    worker->current->level = {priority, worker->current->level.slot};
+    worker->current->level = {priority, worker->current->level.Slot()};
 }
 
 void TaskScheduler::WaitIdle() noexcept {

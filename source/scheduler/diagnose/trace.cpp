@@ -19,7 +19,7 @@ struct Tracing {
         TraceRecord keptEnd{};              // its record, if there is a recorder and no hook
         env::OffCpuWatch offCpu;
     };
-    struct OfFiber {
+    struct alignas(kLineBytes) OfFiber {
         uint64_t id = 0;  // of the task that it runs
         StackSample *sample = nullptr;
     };
@@ -227,7 +227,7 @@ uint32_t TraceSubmit(Scheduler &scheduler, Worker *worker, uint32_t count, const
     Tracing &tracing = *scheduler.tracing;
     if (tasks[0].arg == &scheduler) return 0;
     TraceEvent event{};
-    event.priority = level.priority;
+    event.priority = level.ThePriority();
     event.other = kAnyWorker;
     event.count = count;
     event.taskId = NewIds(tracing, worker, count);
@@ -274,7 +274,7 @@ void TracedTask::Tell(TraceKind kind, uint64_t ticks, uint32_t other, uint32_t c
     EmitEvent(*m_self.worker->scheduler, m_self.worker, kind, event);
 }
 
-TraceRecord TracedTask::RecordAt(uint64_t ticks, uint32_t kind) const noexcept {
+WEFT_FORCEINLINE TraceRecord TracedTask::RecordAt(uint64_t ticks, uint32_t kind) const noexcept {
     return TaskRecord(kind, ticks, m_self.index, m_stolenFrom, m_id, m_of.Name(), m_task.function);
 }
 

@@ -76,7 +76,7 @@ Work PickFair(Worker &worker) noexcept {
             return work;
         }
         // High work in other deques goes before lower work. The usual order finds it.
-        if (level.priority == Priority::High && AnyOf(worker, level)) return {};
+        if (level.ThePriority() == Priority::High && AnyOf(worker, level)) return {};
     }
     return {};
 }
@@ -182,7 +182,7 @@ void ReadClock(Worker &worker) noexcept {
     // Pinned work lies on the list of its priority, whatever its group is.
     const Fiber &ran = *worker.current;
     const bool wasPinned = ran.pinnedTo != kAnyWorker;
-    uint64_t &late = fair.late[(wasPinned ? Level(ran.level.priority) : ran.level).Index()];
+    uint64_t &late = fair.late[(wasPinned ? Level(ran.level.ThePriority()) : ran.level).Index()];
     const uint64_t most = std::min(kMostOwed * millisecond, now);
     late = std::clamp(late + kLevelShare * took, now - most, now + most);
     const bool counts = now >= fair.countAt;
@@ -221,7 +221,7 @@ bool AttendNow(Worker &worker) noexcept {
     fair.isUrgent = fair.isUrgent && OwesPick(worker) &&
                     (worker.ownWaits != nullptr || worker.comesNext != nullptr || AnyWork(worker));
     const uint32_t seen = scheduler.notices.Look();
-    const Priority own = worker.current->level.priority;
+    const Priority own = worker.current->level.ThePriority();
     const uint32_t higher = own == Priority::High ? 0 : kHighLevels;
     const uint32_t same = LevelsOf(1, static_cast<uint32_t>(own) + 1);
     return fair.isUrgent || (seen & worker.filter.may & higher) != 0 ||

@@ -57,7 +57,7 @@ bool TakeIf(Queue &queue, Entry &taken, Wants wants) noexcept {
 Work TakePinnedAt(Worker &worker, Level level, uint64_t &before) noexcept {
     if ((worker.filter.pinned & level.Bit()) == 0) return {};
     bool isFirst = true;
-    return TakePinnedIf(worker, level.priority, [&](Node &node) {
+    return TakePinnedIf(worker, level.ThePriority(), [&](Node &node) {
         if (!MayTake(worker, node)) return false;
         const bool isNext = node.kind == Node::Kind::Fiber || std::exchange(isFirst, false);
         return isNext && before-- == 0;

@@ -73,7 +73,7 @@ void TakeMail(Worker &worker) noexcept {
         if (node.kind == Node::Kind::Signal)
             worker.isSignalled.exchange(false, kAcqRel);
         else
-            worker.pinned[static_cast<uint32_t>(node.level.priority)].PushBack(node);
+            worker.pinned[static_cast<uint32_t>(node.level.ThePriority())].PushBack(node);
     }
     NoteFilter(worker);
 }
@@ -93,17 +93,16 @@ bool Rests(Worker &worker, uint64_t now, Level level) noexcept {
     const uint64_t time = now - thief.stoleAt, tasks = worker.ended.load(kRelaxed) - thief.ended;
     if (std::exchange(thief.isBusy, false))
         thief.tookTiny = time < tasks * (worker.scheduler->tuning.millisecond / 5000);
-    return time < thief.rest && level == thief.restsFrom && level.priority != Priority::High;
+    return time < thief.rest && level == thief.restsFrom && level.ThePriority() != Priority::High;
 }
 
-// A theft costs the victim cache misses, and suspends a task that waits for what was stolen. So the
-// worker does not steal of the level again for up to 4 us if its latest loot lasted less than that,
-// and for up to 16 us if tasks are tiny.
+// A theft costs the victim cache misses, and suspends a task that waits for what was stolen. So if
+// one follows less than 4 us after the one before and its rest, the worker does not steal of the
+// level for up to 4 us, and for up to 16 us if tasks are tiny. Rare tasks find it ready to steal.
 void NoteLoot(Worker &worker, uint64_t now, Level level) noexcept {
     Thief &thief = worker.thief;
     const uint64_t millisecond = worker.scheduler->tuning.millisecond;
-    const auto after = static_cast<int64_t>(now - (thief.stoleAt + thief.rest));
-    const bool rests = thief.tookTiny || after < static_cast<int64_t>(millisecond / 250);
+    const bool rests = now < thief.stoleAt + thief.rest + millisecond / 250;
     const uint64_t most = millisecond / (thief.tookTiny ? 64 : 250);
     thief.rest = rests ? std::min(2 * thief.rest + millisecond / 1000, most) : 0;
     thief.ended = worker.ended.load(kRelaxed);
@@ -134,7 +133,7 @@ void TakeMore(Worker &worker, uint32_t victim, Level level) noexcept {
 }  // namespace
 
 bool MayTake(const Worker &worker, Node &node) noexcept {
-    if (static_cast<uint32_t>(node.level.priority) < worker.filter.limit) return true;
+    if (static_cast<uint32_t>(node.level.ThePriority()) < worker.filter.limit) return true;
     const OwnWait *const latest = worker.ownWaits;
     if (node.kind == Node::Kind::Fiber && (latest == nullptr || latest->fiber == &node))
         return true;
@@ -156,7 +155,7 @@ Work TakePinned(Worker &worker, uint32_t levels) noexcept {
     const auto wants = [&](Node &node) { return MayTake(worker, node); };
     for (levels &= worker.filter.pinned; levels != 0; levels &= levels - 1) {
         const Level level = Level::At(LowestBit(levels));
-        if (const Work work = TakePinnedIf(worker, level.priority, wants)) return work;
+        if (const Work work = TakePinnedIf(worker, level.ThePriority(), wants)) return work;
     }
     return {};
 }
@@ -170,7 +169,7 @@ Work Steal(Worker &worker, Level level, bool isFair) noexcept {
     Thief &thief = worker.thief;
     const uint64_t now = env::Ticks();
     if (Rests(worker, now, level)) return {};
-    const bool isPatient = thief.isPatient && !isFair && level.priority != Priority::High;
+    const bool isPatient = thief.isPatient && !isFair && level.ThePriority() != Priority::High;
     bool leaves = false;
     Work work{{}, level, false};
     thief.random = thief.random * 1664525 + 1013904223;  // Knuth, "The Art of Computer Programming"
@@ -228,7 +227,7 @@ Work TakeOldest(Worker &worker, Level level, bool othersFirst) noexcept {
 }
 
 bool AnyOf(const Worker &worker, Level level) noexcept {
-    if (level.slot == 0 && !worker.pinned[static_cast<uint32_t>(level.priority)].IsEmpty())
+    if (level.Slot() == 0 && !worker.pinned[static_cast<uint32_t>(level.ThePriority())].IsEmpty())
         return true;
     const Scheduler &scheduler = *worker.scheduler;
     if (!scheduler.behind[level.Index()].IsEmpty()) return true;

@@ -50,7 +50,7 @@ void RegisterWaiter(Worker &worker, Fiber &fiber) noexcept {
     Counters::Registration result;
     const auto join = [&] {
         result = scheduler.counters.Register(CounterAccess::Word(counter), fiber.index,
-                                             wait.target.load(kRelaxed), fiber.level.priority);
+                                             wait.target.load(kRelaxed), fiber.level.ThePriority());
         return result == Counters::Registration::Waiting;
     };
     const bool waits =

@@ -17,7 +17,7 @@ Fiber *TakeWaiter(Worker &worker, Counter &counter, uint32_t slot, bool withRoom
         if (target != 0 || (owner & kOwnerKind) != 0) return false;
         const Fiber &fiber = scheduler.fibers[owner];
         return fiber.wait.deadline.load(kRelaxed) == Timers::kNever && !fiber.IsThreadStack() &&
-               fiber.level.slot == slot &&
+               fiber.level.Slot() == slot &&
                (fiber.pinnedTo == kAnyWorker || fiber.pinnedTo == worker.index) &&
                (fiber.wait.hasRoom || !withRoom);
     };
@@ -31,7 +31,7 @@ void WaitAgain(Worker &worker, Fiber &fiber) noexcept {
     Scheduler &scheduler = *worker.scheduler;
     const Counters::Registration result = scheduler.counters.Register(
         CounterAccess::Word(*fiber.wait.counter.load(kRelaxed)), fiber.index,
-        fiber.wait.target.load(kRelaxed), fiber.level.priority);
+        fiber.wait.target.load(kRelaxed), fiber.level.ThePriority());
     if (result != Counters::Registration::Waiting) MakeReady(scheduler, &worker, fiber);
 }
 
@@ -65,7 +65,7 @@ Fiber *Give(Worker &worker, Fiber &fiber, const Work &work) noexcept {
 
 // The counter counts the task, so it is alive.
 Fiber *Rescue(Worker &worker, const Work &work) noexcept {
-    Fiber *const fiber = Climb(worker, work.entry.TheCounter(), work.level.slot);
+    Fiber *const fiber = Climb(worker, work.entry.TheCounter(), work.level.Slot());
     return fiber != nullptr ? Give(worker, *fiber, work) : nullptr;
 }
 
@@ -73,7 +73,7 @@ void PutBehind(Worker &worker, const Work &work) noexcept {
     AddTo(worker.rest.refused, 1, kRelaxed);  // published by the end of the look
     Chunk &chunk = ChunkFor(worker, work.entry, work.level);
     if (!chunk.isPinned) return Inject(*worker.scheduler, &worker, &chunk, &chunk, 1);
-    worker.pinned[static_cast<uint32_t>(work.level.priority)].PushBack(chunk);
+    worker.pinned[static_cast<uint32_t>(work.level.ThePriority())].PushBack(chunk);
     NoteFilter(worker);
 }
 
@@ -84,10 +84,10 @@ Fiber *WithoutFiber(Fiber &self, Destination destination, const Work &work) noex
     const bool isOwn =
         destination == Destination::ToWaiting && wait.deadline.load(kRelaxed) == Timers::kNever &&
         wait.target.load(kRelaxed) == 0 && work.entry.TheCounter() == wait.counter.load(kRelaxed) &&
-        work.level.slot == self.level.slot;
+        work.level.Slot() == self.level.Slot();
     // `self` is not on the counter's list yet
     Counter *const counter = isOwn ? self.counter.load(kRelaxed) : work.entry.TheCounter();
-    Fiber *const taker = isOwn && wait.hasRoom ? &self : Climb(worker, counter, work.level.slot);
+    Fiber *const taker = isOwn && wait.hasRoom ? &self : Climb(worker, counter, work.level.Slot());
     if (taker != nullptr) return Give(worker, *taker, work);
     PutBehind(worker, work);
     return &worker.thread;

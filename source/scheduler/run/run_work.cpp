@@ -138,7 +138,7 @@ WEFT_FORCEINLINE void RunWork(Fiber &self, const Entry &entry, Level level,
         SetFloatingPointControl(self.floatingPoint);
     }
     self.level = level;
-    self.own = level.priority;
+    self.own = level.ThePriority();
     self.counter.store(entry.TheCounter(), kRelaxed);
     self.name.store(entry.Name(), kRelaxed);
     self.scope = entry.Scope();

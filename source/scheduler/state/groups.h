@@ -30,7 +30,7 @@ inline Level LevelOf(const Scheduler &scheduler, const Worker *worker,
                      const TaskOptions &options) noexcept {
     uint32_t slot = 0;
     if (WEFT_LIKELY(options.group == kAnyGroup))
-        slot = worker != nullptr ? worker->current->level.slot : 0;
+        slot = worker != nullptr ? worker->current->level.Slot() : 0;
     else if (scheduler.options.groupCount > 1)
         slot = IsInSlot(options.group) ? SlotIn(options.group) : options.group + 1u;
     return {options.priority, slot};

@@ -81,8 +81,8 @@ private:
 /// stack if there is a StackMeter.
 class TracedTask {
 public:
-    /// `number`: the lower half of its number. `stolenFrom`: a worker, or kAnyWorker. `isInChunk`:
-    /// the next task of its chunk may follow at once.
+    /// `task` and `of` must live as long. `number`: the lower half of its number. `stolenFrom`: a
+    /// worker, or kAnyWorker. `isInChunk`: the next task of its chunk may follow at once.
     TracedTask(Fiber &self, const Task &task, const TasksOf &of, uint32_t number,
                uint32_t stolenFrom, bool isInChunk) noexcept;
     ~TracedTask();
@@ -91,11 +91,12 @@ public:
 
 private:
     void Tell(TraceKind kind, uint64_t ticks, uint32_t other, uint32_t count = 0) noexcept;
+    // inline: a copy would read two wide words right after four narrow stores, which is slow
     TraceRecord RecordAt(uint64_t ticks, uint32_t kind) const noexcept;
 
     Fiber &m_self;
-    const Task m_task;
-    const TasksOf m_of;
+    const Task &m_task;
+    const TasksOf &m_of;
     const uint32_t m_stolenFrom;
     const bool m_isInChunk;
     uint64_t m_id = 0, m_outerId = 0;

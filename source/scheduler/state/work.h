@@ -27,20 +27,18 @@ inline constexpr uint8_t kInSlot = 0xe0;
 constexpr bool IsInSlot(uint8_t group) noexcept { return (group & 0xf0) == kInSlot; }
 constexpr uint32_t SlotIn(uint8_t group) noexcept { return group & 0xf; }
 
-struct Level {
-    Priority priority = Priority::High;
-    uint8_t slot = 0;
-
+/// One byte: if it had several small fields, they would be stored one by one and then read as one
+/// word, for which the processor waits.
+class Level {
+public:
     constexpr Level() noexcept = default;
-    constexpr Level(Priority itsPriority, uint32_t itsSlot = 0) noexcept
-        : priority(itsPriority),
-          slot(static_cast<uint8_t>(itsSlot)),
-          m_index(static_cast<uint8_t>(static_cast<uint32_t>(itsPriority) * kSlots + itsSlot)) {}
-    static constexpr Level At(uint32_t index) noexcept {
-        return {static_cast<Priority>(index / kSlots), index % kSlots};
-    }
+    constexpr Level(Priority priority, uint32_t slot = 0) noexcept
+        : m_index(static_cast<uint8_t>(static_cast<uint32_t>(priority) * kSlots + slot)) {}
+    static constexpr Level At(uint32_t index) noexcept { return {Priority::High, index}; }
     constexpr uint32_t Index() const noexcept { return m_index; }
     constexpr uint32_t Bit() const noexcept { return 1u << m_index; }
+    constexpr Priority ThePriority() const noexcept { return Priority(m_index / kSlots); }
+    constexpr uint32_t Slot() const noexcept { return m_index % kSlots; }
     constexpr bool operator==(Level other) const noexcept { return m_index == other.m_index; }
 
 private:

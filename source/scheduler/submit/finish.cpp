@@ -64,8 +64,8 @@ void TellThread(Scheduler &scheduler, Worker *worker, ThreadWaiter &waiter) noex
 void PutBack(Worker &worker, Chunk &chunk) noexcept {
     const Level level = chunk.level;
     if (chunk.isPinned) {
-        worker.pinned[static_cast<uint32_t>(level.priority)].PushFront(chunk);
-        worker.filter.pinned |= Level(level.priority).Bit();
+        worker.pinned[static_cast<uint32_t>(level.ThePriority())].PushFront(chunk);
+        worker.filter.pinned |= Level(level.ThePriority()).Bit();
         worker.filter.isSpecial = true;
     } else if (chunk.isOld && !worker.queue[level.Index()].LooksEmpty()) {
         worker.scheduler->behind[level.Index()].Push(&chunk);

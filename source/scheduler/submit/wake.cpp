@@ -48,7 +48,7 @@ Priority WaiterOf(const Counter *counter) noexcept {
 // are alive: each of them counts a task of this fiber that has not finished.
 Priority PriorityOf(const Scheduler &scheduler, const Fiber &fiber) noexcept {
     // A Low task that only some groups may run stays with them. relaxed: any of the values will do
-    if (fiber.own == Priority::Low && fiber.level.slot == 0 &&
+    if (fiber.own == Priority::Low && fiber.level.Slot() == 0 &&
         scheduler.lowGroups.load(kRelaxed) != 0)
         return Priority::Low;
     Priority priority = std::min(fiber.own, WaiterOf(fiber.counter.load(kRelaxed)));
@@ -105,7 +105,7 @@ bool WakePlain(Scheduler &scheduler, Worker *by, uint32_t entries) noexcept {
 void Published(Scheduler &scheduler, Worker *by, Level level, uint32_t entries) noexcept {
     if ((kUnnoticed & level.Bit()) == 0) scheduler.notices.Show(level.Bit());
     Idle &idle = scheduler.idle;
-    const bool isPlain = level.slot == 0;
+    const bool isPlain = level.Slot() == 0;
     if (isPlain && idle.PlainWanted()) WakePlain(scheduler, by, entries);
     // A choosy sleeper may be the only one that has nothing better to do. The workers of a group
     // may all sleep although others search.
@@ -158,7 +158,7 @@ void MakeReady(Scheduler &scheduler, Worker *worker, Fiber &fiber, bool picks) n
         EmitReady(scheduler, worker, fiber);
     fiber.wait.counter.store(nullptr, kRelaxed);
     const Priority priority = PriorityOf(scheduler, fiber);
-    if (priority != fiber.level.priority) fiber.level = {priority, fiber.level.slot};
+    if (priority != fiber.level.ThePriority()) fiber.level = {priority, fiber.level.Slot()};
     if (fiber.pinnedTo != kAnyWorker)
         return Mail(scheduler, worker, fiber.pinnedTo, &fiber, &fiber);
     if (worker == nullptr) return Inject(scheduler, nullptr, &fiber, &fiber, 1);

@@ -76,7 +76,8 @@ Registration WaitOnThread(Scheduler &scheduler, Worker *worker, OtherTask *task,
     waiter.task = task;
     Registration result = scheduler.counters.Register(
         counter, kThreadOwner | index, what.value,
-        worker != nullptr ? worker->current->level.priority : Priority::Normal, CacheOf(worker));
+        worker != nullptr ? worker->current->level.ThePriority() : Priority::Normal,
+        CacheOf(worker));
     if (result == Registration::Waiting &&
         (park(waiter, what.deadline) ||
          // without its record: a waker has taken it, and will call Unpark

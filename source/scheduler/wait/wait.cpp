@@ -64,7 +64,7 @@ WEFT_NOINLINE bool PopOfLevels(const Fiber &self, uint32_t levels, const Counter
 }
 
 uint32_t LevelsOnTop(const Fiber &self) noexcept {
-    return LevelsOf(1u << self.level.slot) & self.worker->filter.runs;
+    return LevelsOf(1u << self.level.Slot()) & self.worker->filter.runs;
 }
 
 // Pops from any deque of the waiter's group. If a task of another group waited on top, it could
@@ -95,7 +95,7 @@ bool HasRunAll(const Worker &worker, const Counter &counter) noexcept {
 bool MayRunOnTop(const Fiber &self, Level level) noexcept {
     const Filter &filter = self.worker->filter;
     if (WEFT_LIKELY(level == self.level && level == filter.home && !filter.isSpecial)) return true;
-    return level.slot == self.level.slot && (filter.runs & level.Bit()) != 0 &&
+    return level.Slot() == self.level.Slot() && (filter.runs & level.Bit()) != 0 &&
            (filter.May(self.level) || self.IsThreadStack()) && !WouldLeaveGroups(self, level);
 }
 

@@ -65,7 +65,7 @@ uint32_t WaitAny(const WaitingCaller &caller, uint32_t count, Counter *const *co
         return reached;
     }
     const Priority priority =
-        caller.self != nullptr ? caller.self->level.priority : Priority::Normal;
+        caller.self != nullptr ? caller.self->level.ThePriority() : Priority::Normal;
     AnyWait wait{counters, count};
     RaiseNow(scheduler, wait.all, count);
     uint32_t registered = 0;
