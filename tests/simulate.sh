@@ -17,6 +17,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+case ${1:-} in
+    '' | --full | --weak | --replay | [0-9]*) ;;
+    *) sed -n '6,13s/^# \{0,1\}//p' tests/simulate.sh >&2; exit 2 ;;
+esac
 mkdir -p build/test-logs
 "$(third_party/setup.sh catch2)" gmake2 > build/test-logs/premake.log
 log=build/test-logs/simulator-build.log
