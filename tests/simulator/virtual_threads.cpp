@@ -27,7 +27,7 @@ namespace fcontext = boost::context::detail;
 constexpr uint32_t kNobody = ~0u;
 constexpr uint64_t kNever = ~uint64_t{0};
 constexpr size_t kStackBytes = 128 << 10;
-constexpr uint64_t kMaxSteps = 1000000;
+constexpr uint64_t kMaxSteps = 4000000;
 constexpr uint64_t kFairTurn = 1500;  // steps in a row, roughly, before another thread runs
 
 struct VirtualThread {

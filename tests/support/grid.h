@@ -14,6 +14,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -112,7 +113,9 @@ struct Kind {
 template <class Env>
 class Cell {
 public:
-    Cell(weft::TaskScheduler &scheduler, const Kind &kind) : m_scheduler(scheduler), m_kind(kind) {}
+    Cell(weft::TaskScheduler &scheduler, const Kind &kind) : m_scheduler(scheduler), m_kind(kind) {
+        for (uint32_t i = 0; i < kind.workers; i += 2) m_shared.emplace_back(scheduler);
+    }
 
     void Occupy() {
         for (uint32_t i = 0; i < m_kind.loops; ++i)
@@ -253,10 +256,12 @@ private:
             case ByHandOvers:
                 return self.HandOvers();
             default:
-                while (!self.m_over) self.Turn();
+                // of two workers, one is inside of the lock, and one is outside
+                weft::Mutex &lock = self.m_shared[self.m_started++ % self.m_shared.size()];
+                while (!self.m_over) self.Turn(lock);
         }
     }
-    void Turn() {
+    void Turn(weft::Mutex &lock) {
         weft::Counter counter;
         const uint32_t count = m_kind.occupied == ByBatches ? 100 : 4;
         switch (m_kind.occupied) {
@@ -286,9 +291,10 @@ private:
                 m_scheduler.PollCounter(&m_never);
                 return;
             default:
-                m_shared.lock();
+                lock.lock();
                 m_scheduler.AddTasksAndWait(1, Units(1).data());
-                return m_shared.unlock();
+                lock.unlock();
+                return Unit();
         }
     }
     std::vector<weft::Task> Units(uint32_t count) {
@@ -339,7 +345,9 @@ private:
     std::atomic<uint64_t> m_asked{0}, m_begun{0}, m_added{0}, m_ran{0};
     weft::Counter m_loops, m_item, m_gate, m_never{1};
     weft::Event m_signal{m_scheduler};
-    weft::Mutex m_lock{m_scheduler}, m_shared{m_scheduler};
+    weft::Mutex m_lock{m_scheduler};
+    std::deque<weft::Mutex> m_shared;
+    std::atomic<uint32_t> m_started{0};
 };
 
 }  // namespace test::grid
