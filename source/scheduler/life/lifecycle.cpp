@@ -360,6 +360,7 @@ Status RunScheduler(TaskScheduler &taskScheduler, const Task &main,
     BeginWith(worker, {MainTask, scheduler}, mainOptions);
     worker.floatingPoint = FloatingPointControl();
     race::ThreadBegan(&worker);
+    env::YieldThread();  // a new thread moves away from this CPU when it runs for the first time
     ThreadMain(worker);
     JoinThreads(*scheduler, 1);
     DeleteScheduler(*scheduler);
