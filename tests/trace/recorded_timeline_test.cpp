@@ -157,14 +157,15 @@ TEST_CASE("a timeline without the beginning of the recording is the end of the w
           "[timeline]") {
     const std::string whole = test::Record(test::Options(3), kRoom, UseEverything);
     const Timeline all = BuildTimeline(test::ReadBytes(whole));
+    uint32_t cuts = 0;  // some cut nothing, if a ring has few records before their time
     for (uint32_t tenths = 1; tenths < 10; ++tenths) {
         for (const bool onlyOne : {false, true}) {
             INFO(tenths << ' ' << onlyOne);
             const Timeline timeline =
                 BuildTimeline(test::ReadBytes(test::WithoutOldest(whole, tenths, onlyOne)));
             CHECK(test::WrongIn(timeline) == "");
-            // the first ring has few records if the other workers ran almost everything
-            CHECK((onlyOne ? timeline.from >= all.from : timeline.from > all.from));
+            CHECK(timeline.from >= all.from);
+            cuts += timeline.from > all.from;
             CHECK(timeline.until == all.until);
             const Pieces expected = PiecesIn(all, timeline.from, timeline.until);
             const Pieces found = PiecesIn(timeline, timeline.from, timeline.until);
@@ -180,6 +181,7 @@ TEST_CASE("a timeline without the beginning of the recording is the end of the w
             CHECK(missing == 0);
         }
     }
+    CHECK(cuts >= 5);
 }
 
 TEST_CASE("a recorder that is far too small for a run: what is left is sound", "[timeline]") {

@@ -149,7 +149,9 @@ std::string WithoutOldest(const std::string &file, uint32_t tenths, bool onlyFir
         const uint64_t all = records[ring].size() / kRecord;
         uint64_t lost = 0;
         if (all != 0 && (ring == 0 || !onlyFirstRing)) {
-            while (lost + 1 < all && Number(records[ring], lost * kRecord, 8) < limit) ++lost;
+            // Keeps one older record. Without it a worker that slept may have none but the last of
+            // all, and then there is no time of which all events are there.
+            while (lost + 1 < all && Number(records[ring], (lost + 1) * kRecord, 8) < limit) ++lost;
         }
         const std::string rest = records[ring].substr(lost * kRecord);
         result += Section(4, content.substr(0, 8) + Bytes(lost, 8) + content.substr(16));

@@ -89,7 +89,7 @@ std::string Record(weft::SchedulerOptions options, size_t bytes,
 std::string FileOf(weft::Recorder &recorder);
 
 /// Returns the same file as if the records of the first `tenths` of the time had been overwritten,
-/// in all rings or in the first one. The last record of a ring stays.
+/// in all rings or in the first one. The last record before that stays in each.
 std::string WithoutOldest(const std::string &file, uint32_t tenths, bool onlyFirstRing);
 
 /// Reads a file that has no problem, and that the reader has nothing to remark about but the
