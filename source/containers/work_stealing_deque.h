@@ -220,6 +220,10 @@ public:
         return Distance(m_top.load(kRelaxed), m_bottom.load(kRelaxed)) <= 0;
     }
 
+    /// Returns a number that changes when an item is added, and mostly when one is taken. relaxed:
+    /// a hint.
+    uint64_t Moves() const noexcept { return m_top.load(kRelaxed) + m_bottom.load(kRelaxed); }
+
 private:
     friend struct DebugLayout;
     static constexpr size_t kWords = sizeof(Item) / sizeof(uint64_t);

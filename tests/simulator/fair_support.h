@@ -9,7 +9,8 @@ namespace simulator {
 
 inline constexpr uint64_t kUs = 1000;  // nanoseconds
 
-// After loot that was too small, a worker leaves others alone for so long at most.
+// A worker rests for so long at most before it steals again, if no tasks take less than 200 ns and
+// no theft keeps it busy for less than 1 us.
 inline constexpr uint64_t kThiefRests = 4 * kUs;
 
 inline SchedulerOptions FairOptions(uint32_t workers) {

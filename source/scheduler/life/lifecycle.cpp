@@ -360,7 +360,8 @@ Status RunScheduler(TaskScheduler &taskScheduler, const Task &main,
     BeginWith(worker, {MainTask, scheduler}, mainOptions);
     worker.floatingPoint = FloatingPointControl();
     race::ThreadBegan(&worker);
-    env::YieldThread();  // a new thread moves away from this CPU when it runs for the first time
+    // A new thread may be queued on this CPU. It moves away when it runs for the first time.
+    if (scheduler->workerCount > 1 && !scheduler->options.hostThreads) env::YieldThread();
     ThreadMain(worker);
     JoinThreads(*scheduler, 1);
     DeleteScheduler(*scheduler);

@@ -56,8 +56,6 @@ bool OwesPick(Worker &worker) noexcept {
 Work PickFair(Worker &worker) noexcept {
     Fairness &fair = worker.fair;
     fair.isUrgent = false;
-    fair.budget = 1;  // look at the clock after this one
-    fair.isOne = true;
     // Serves a late level until it has had its share: about 100 us, more after long tasks.
     while ((fair.serves = LatestLevel(worker)) != kLevels) {
         if (const Work late = TakeOldest(worker, Level::At(fair.serves), true)) return late;
@@ -132,11 +130,10 @@ Work Pick(Worker &worker, bool inTurn, bool wasDue) noexcept {
     Fairness &fair = worker.fair;
     // What was due is the newest entry of its level. A fair pick would leave it behind.
     fair.isPutOff = wasDue && fair.isUrgent && !fair.isPutOff;
-    if (WEFT_UNLIKELY(fair.isPutOff)) {
-        fair.budget = 1;  // the fair pick that follows is measured alone
+    if (WEFT_UNLIKELY(fair.isUrgent)) {
+        fair.budget = 1;  // a fair pick is measured alone
         fair.isOne = true;
-    } else if (WEFT_UNLIKELY(fair.isUrgent)) {
-        if (const Work work = PickFair(worker)) return work;
+        if (const Work work = fair.isPutOff ? Work() : PickFair(worker)) return work;
     }
     for (uint32_t levels = LevelsToLookAt(worker); levels != 0; levels &= levels - 1) {
         if (const Work work = TakeUsual(worker, Level::At(LowestBit(levels)))) return work;

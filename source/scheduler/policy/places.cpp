@@ -90,7 +90,8 @@ void NoteVictim(Worker &worker, Level level, Entry &entry, uint32_t victim) noex
 // false.
 bool Rests(Worker &worker, uint64_t now, Level level) noexcept {
     Thief &thief = worker.thief;
-    const uint64_t time = now - thief.stoleAt, tasks = worker.ended.load(kRelaxed) - thief.ended;
+    const uint64_t time = now - thief.stoleAt;
+    const uint64_t tasks = std::max<uint64_t>(worker.ended.load(kRelaxed) - thief.ended, 5);
     if (std::exchange(thief.isBusy, false))
         thief.tookTiny = time < tasks * (worker.scheduler->tuning.millisecond / 5000);
     return time < thief.rest && level == thief.restsFrom && level.ThePriority() != Priority::High;
@@ -98,7 +99,7 @@ bool Rests(Worker &worker, uint64_t now, Level level) noexcept {
 
 // A theft costs the victim cache misses, and suspends a task that waits for what was stolen. So if
 // one follows less than 4 us after the one before and its rest, the worker does not steal of the
-// level for up to 4 us, and for up to 16 us if tasks are tiny. Rare tasks find it ready to steal.
+// level for up to 4 us, and for up to 16 us if loot was tiny. A later theft ends that.
 void NoteLoot(Worker &worker, uint64_t now, Level level) noexcept {
     Thief &thief = worker.thief;
     const uint64_t millisecond = worker.scheduler->tuning.millisecond;
@@ -178,7 +179,9 @@ Work Steal(Worker &worker, Level level, bool isFair) noexcept {
     uint32_t victim = first % slots;
     for (uint32_t i = 0; i < slots; ++i, victim = victim + 1 == slots ? 0 : victim + 1) {
         WorkStealingDeque<Entry> &queue = scheduler.workers[victim].queue[level.Index()];
-        if (victim == worker.index || !queue.IsAcquired() || queue.LooksEmpty()) continue;
+        if (victim == worker.index || !queue.IsAcquired()) continue;
+        thief.moves += queue.Moves();
+        if (queue.LooksEmpty()) continue;
         const auto wants = [&](const Entry &entry) {
             const bool isAlone = entry.TheKind() == Entry::Fiber && queue.Size() == 1;
             leaves = leaves || (isPatient && isAlone);

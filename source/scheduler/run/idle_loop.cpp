@@ -9,6 +9,7 @@
 #include "scheduler/submit/wake.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace weft::internal {
 
@@ -122,8 +123,9 @@ void SearchAs(Worker &worker, bool isChoosy) noexcept {
 
 }  // namespace
 
+// A look takes cache lines from others. So the pauses grow while the deques of others change.
 bool FindWork(Worker &worker, Work &work) noexcept {
-    constexpr uint32_t kMostPauses = 64;
+    constexpr uint32_t kFewPauses = 16, kMostPauses = 128;  // between two looks
     Scheduler &scheduler = *worker.scheduler;
     worker.current->counter.store(nullptr, kRelaxed);
     worker.current->name.store(nullptr, kRelaxed);
@@ -132,11 +134,10 @@ bool FindWork(Worker &worker, Work &work) noexcept {
     const bool spins = policy == IdlePolicy::Spin;
     scheduler.idle.StartSearching(isChoosy);
     uint64_t since = env::Ticks(), looksAt = since;
-    uint32_t passes = 0;
+    uint32_t passes = 0, pauses = 1;
     worker.thief.left = 0;
     bool searches = policy != IdlePolicy::Sleep;
-    for (uint32_t pauses = 1; !(work = NextWork(worker));
-         pauses = std::min(pauses * 2, kMostPauses)) {
+    for (uint64_t moves = 0; !(work = NextWork(worker));) {
         if (scheduler.stopping.load(kSeqCst) || worker.leaves ||
             (spins && EndRun(scheduler, &worker))) {
             if (scheduler.idle.StopSearching(isChoosy) && worker.leaves)
@@ -148,7 +149,12 @@ bool FindWork(Worker &worker, Work &work) noexcept {
         if (spins && AnswerIdleRequests(scheduler, &worker)) continue;
         if (spins) Poll(worker, looksAt);
         if (spins || (searches && env::Ticks() - since < scheduler.tuning.millisecond / 10)) {
-            for (uint32_t i = 0; i < pauses; ++i) env::Pause();
+            pauses = moves == worker.thief.moves ? kFewPauses : std::min(pauses * 2, kMostPauses);
+            moves = std::exchange(worker.thief.moves, 0);
+            for (uint32_t i = 0; i < pauses && worker.inbox.LooksEmpty(); ++i) {
+                if (!scheduler.injector.LooksEmpty()) break;
+                env::Pause();
+            }
             continue;
         }
         Sleep(worker);

@@ -61,7 +61,7 @@ struct Filter {
     bool isSpecial = false;        // it needs the slow path: see NoteFilter
     uint32_t changes = 0;          // Scheduler::changes when it was computed
     // Number of waits that limit it to the priorities with numbers below the index.
-    uint32_t limits[kPriorities] = {};
+    uint32_t limits[kPriorities + 1] = {};
 
     bool May(Level level) const noexcept { return (may & level.Bit()) != 0; }
 };
@@ -115,9 +115,10 @@ struct Thief {
     uint64_t ended = 0;  // Worker::ended at `stoleAt`
     Level restsFrom;
     bool isBusy = false;    // it has not looked at others since `stoleAt`
-    bool tookTiny = false;  // the tasks until that look took less than 200 ns each
+    bool tookTiny = false;  // until that look it was busy for less than 200 ns a task, or 1 us
     bool isPatient = true;  // it leaves lone fibers to their workers once
     uint32_t left = 0;      // entries that the latest victim had left
+    uint64_t moves = 0;     // sum of Moves of the deques that it has looked at
 };
 
 /// Adds to a number of the worker that only its owner writes. `order`: of the store.

@@ -31,8 +31,6 @@ public:
         m_fiber.name.store(m_frame.outerName, kRelaxed);
         m_fiber.inlined = m_frame.outer;
     }
-    RunsInline(const RunsInline &) = delete;
-    RunsInline &operator=(const RunsInline &) = delete;
 
 private:
     Fiber &m_fiber;
@@ -229,16 +227,13 @@ bool WaitHere(Fiber &self, const WaitFor &what) noexcept {
                          [&](Entry &entry) { return PopOf(self, what.counter, entry); });
     }
     Flush(*self.worker, true);
-    if (IsReached(what.counter, what.value)) {
-        if (IsTraced(*self.worker->scheduler)) EmitWait(self, TraceKind::Satisfied, what);
-        PassPoint(self);
-        return true;
-    }
-    if (what.deadline != Timers::kNever && TimeOf(*self.worker->scheduler) >= what.deadline) {
-        PassPoint(self);
-        return IsReached(what.counter, what.value);
-    }
-    return SuspendUntil(self, what);
+    const bool isReached = IsReached(what.counter, what.value);
+    if (!isReached &&
+        (what.deadline == Timers::kNever || TimeOf(*self.worker->scheduler) < what.deadline))
+        return SuspendUntil(self, what);
+    if (isReached && IsTraced(*self.worker->scheduler)) EmitWait(self, TraceKind::Satisfied, what);
+    PassPoint(self);
+    return isReached || IsReached(what.counter, what.value);
 }
 
 // The task comes back to this worker. Waits on one worker need not end in order.
@@ -347,15 +342,12 @@ static WEFT_NOINLINE bool WaitSpecially(Worker &worker, const WaitFor &what) noe
     const uint32_t limit = what.meanwhile < Meanwhile::OwnTasks
                                ? kPriorities - static_cast<uint32_t>(what.meanwhile)
                                : 0;
-    const auto addToLimit = [&](int waits) {
-        if (limit == kPriorities) return;
-        worker.filter.limits[limit] += static_cast<uint32_t>(waits);
-        NoteFilter(worker);
-    };
-    addToLimit(1);
+    ++worker.filter.limits[limit];
+    NoteFilter(worker);
     const bool isReached =
         what.meanwhile == Meanwhile::OwnTasks ? WaitForOwn(worker, what) : WaitHere(self, what);
-    addToLimit(-1);
+    --worker.filter.limits[limit];
+    NoteFilter(worker);
     self.pinnedTo = pinnedTo;
     if (pinnedTo == kAnyWorker) Unbind(*worker.scheduler, &worker, worker, 1);
     return isReached;
