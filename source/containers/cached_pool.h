@@ -20,6 +20,30 @@ namespace weft::internal {
 /// The number of a user that has no cache.
 inline constexpr uint32_t kNoCache = ~0u;
 
+/// The unused objects of one user. `kBatch`: how many of them move at once to the pool or from it.
+template <uint32_t kBatch>
+struct alignas(kLineBytes) PoolCache {
+    // together with `count` they take 64 bytes
+    static constexpr uint32_t kMost = 2 * kBatch - 1;
+    uint32_t count = 0;
+    uint32_t items[kMost];  // a stack; its top is items[count - 1]
+
+    /// Moves the oldest kBatch objects to the pool.
+    WEFT_NOINLINE void Spill(SegmentPoolBase &pool) noexcept {
+        {
+            SegmentPoolBase::Returns returns(pool);
+            for (uint32_t i = 0; i < kBatch; ++i) returns.Add(items[i]);
+        }
+        count -= kBatch;
+        for (uint32_t i = 0; i < count; ++i) items[i] = items[kBatch + i];
+    }
+    /// Moves all objects to the pool.
+    void Empty(SegmentPoolBase &pool) noexcept {
+        SegmentPoolBase::Returns returns(pool);
+        while (count != 0) returns.Add(items[--count]);
+    }
+};
+
 /// A pool of objects with indices. `kBatch`: how many objects move at once between a cache and the
 /// pool. The other parameters are those of SegmentPool.
 template <class T, uint32_t kSegments = 7, uint32_t kFirstItems = 64, uint32_t kBatch = 8>
@@ -28,8 +52,7 @@ class CachedPool {
 
 public:
     static constexpr uint32_t kNone = Pool::kNone, kMaxItems = Pool::kMaxItems;
-    // together with `count` they take 64 bytes
-    static constexpr uint32_t kMaxCached = 2 * kBatch - 1;
+    static constexpr uint32_t kMaxCached = PoolCache<kBatch>::kMost;
 
     CachedPool() = default;
     CachedPool(const CachedPool &) = delete;
@@ -78,31 +101,13 @@ public:
     }
 
     /// Gives what lies in a user's cache back to the pool. Nobody may use the cache meanwhile.
-    void Empty(uint32_t user) noexcept {
-        typename Pool::Returns returns(m_pool);
-        for (Cache &cache = m_caches[user]; cache.count != 0;)
-            returns.Add(cache.items[--cache.count]);
-    }
+    void Empty(uint32_t user) noexcept { m_caches[user].Empty(m_pool); }
     /// See SegmentPool. The objects that Acquire has made stay.
     void Trim() noexcept { m_pool.Trim(m_kept); }
 
 private:
     friend struct DebugLayout;
-    // The unused objects of one user.
-    struct alignas(kLineBytes) Cache {
-        uint32_t count = 0;
-        uint32_t items[kMaxCached];  // a stack; its top is items[count - 1]
-
-        // Returns the oldest kBatch objects to the pool.
-        void Spill(Pool &pool) noexcept {
-            {
-                typename Pool::Returns returns(pool);
-                for (uint32_t i = 0; i < kBatch; ++i) returns.Add(items[i]);
-            }
-            count -= kBatch;
-            for (uint32_t i = 0; i < count; ++i) items[i] = items[kBatch + i];
-        }
-    };
+    using Cache = PoolCache<kBatch>;
 
     Pool m_pool;
     Cache *m_caches = nullptr;

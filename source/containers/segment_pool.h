@@ -21,22 +21,19 @@
 
 namespace weft::internal {
 
-/// A pool of objects with indices, in up to kSegments segments. The first segment has kFirstItems
-/// objects. All calls except Acquire and Release are thread-safe.
-template <class T, uint32_t kSegments = 7, uint32_t kFirstItems = 64 /* a power of two */>
-class SegmentPool {
+/// The part of a SegmentPool that does not depend on the type of its objects, so that a program has
+/// it once.
+class SegmentPoolBase {
 public:
     static constexpr uint32_t kNone = ~0u;
-    static constexpr uint32_t kMaxItems = kFirstItems << (kSegments - 1);
 
-    SegmentPool() = default;
-    SegmentPool(const SegmentPool &) = delete;
-    SegmentPool &operator=(const SegmentPool &) = delete;
-    ~SegmentPool() { Release(); }
+    SegmentPoolBase(const SegmentPoolBase &) = delete;
+    SegmentPoolBase &operator=(const SegmentPoolBase &) = delete;
+    ~SegmentPoolBase() { Release(); }
 
     /// Makes the first segment, and more until there are `items` objects (at most kMaxItems). So
     /// many can be taken without an allocation. Returns false if there is no memory.
-    bool Acquire(Memory memory = {}, uint32_t items = kFirstItems) noexcept {
+    bool Acquire(Memory memory = {}, uint32_t items = 1) noexcept {
         m_memory = memory;
         do {
             if (!AddSegment()) return false;
@@ -45,9 +42,9 @@ public:
     }
 
     void Release() noexcept {
-        for (uint32_t i = 0; i < kSegments; ++i) {
+        for (uint32_t i = 0; i < m_kind.segments; ++i) {
             // relaxed, here and below: no other thread uses the pool any more
-            m_memory.DeleteArray(m_segments[i].items.load(kRelaxed), SizeOf(i));
+            m_kind.destroy(m_memory, m_segments[i].items.load(kRelaxed), SizeOf(i));
             m_memory.DeleteArray(m_segments[i].below.load(kRelaxed), SizeOf(i));
             m_segments[i].items.store(nullptr, kRelaxed);
             m_segments[i].below.store(nullptr, kRelaxed);
@@ -60,20 +57,13 @@ public:
     /// AddSegment, so that At finds the object.
     bool Has(uint32_t index) const noexcept { return index < m_itemCount.load(kAcquire); }
 
-    /// Returns the object. The caller has taken the index, has got it from a thread that has taken
-    /// it, or has called Has. relaxed: each of these comes after AddSegment.
-    T &At(uint32_t index) noexcept {
-        const uint32_t segment = SegmentOf(index);
-        return m_segments[segment].items.load(kRelaxed)[index - FirstOf(segment)];
-    }
-
     /// Returns true if the address is that of an object of the pool, or of a part of one. acquire:
     /// pairs with AddSegment.
     bool Contains(const void *address) const noexcept {
         const auto at = reinterpret_cast<uintptr_t>(address);
-        for (uint32_t i = 0; i < kSegments; ++i) {
+        for (uint32_t i = 0; i < m_kind.segments; ++i) {
             const auto first = reinterpret_cast<uintptr_t>(m_segments[i].items.load(kAcquire));
-            if (first != 0 && at - first < SizeOf(i) * sizeof(T)) return true;
+            if (first != 0 && at - first < SizeOf(i) * m_kind.itemBytes) return true;
         }
         return false;
     }
@@ -87,7 +77,7 @@ public:
 
     /// Takes up to `most` objects with one exchange of the head. Returns how many. That is at least
     /// one, but 0 in the cases in which Take returns kNone.
-    uint32_t TakeSome(uint32_t *taken, uint32_t most) noexcept {
+    WEFT_NOINLINE uint32_t TakeSome(uint32_t *taken, uint32_t most) noexcept {
         for (Backoff backoff;;) {
             // acquire, at each success: what the last users read comes before our writes, and the
             // links from the top on are visible. Every change of the head is a read-modify-write,
@@ -123,12 +113,13 @@ public:
         }
         // relaxed, to the end: this thread owns the objects. Returns publishes those that stay.
         const auto below = [&](uint32_t top) { return Below(top - 1).load(kRelaxed); };
-        uint32_t unused[kSegments] = {};
+        uint32_t unused[kMostSegments] = {};
         for (uint32_t top = TopOf(head); top != 0; top = below(top)) ++unused[SegmentOf(top - 1)];
-        for (uint32_t i = 0; i < kSegments; ++i) {
+        for (uint32_t i = 0; i < m_kind.segments; ++i) {
             // The links stay, because another thread may read them (Follow).
             if (FirstOf(i) >= kept && unused[i] == SizeOf(i))
-                m_memory.DeleteArray(m_segments[i].items.exchange(nullptr, kRelaxed), SizeOf(i));
+                m_kind.destroy(m_memory, m_segments[i].items.exchange(nullptr, kRelaxed),
+                               SizeOf(i));
         }
         {
             Returns rest(*this);
@@ -149,7 +140,7 @@ public:
     public:
         static constexpr uint32_t kMost = 64;
 
-        explicit Returns(SegmentPool &pool) noexcept : m_pool(pool) {}
+        explicit Returns(SegmentPoolBase &pool) noexcept : m_pool(pool) {}
         ~Returns() { Flush(); }
         Returns(const Returns &) = delete;
         Returns &operator=(const Returns &) = delete;
@@ -170,29 +161,44 @@ public:
             if (m_count != 0) m_pool.PushChain(m_first, m_last);
             m_count = 0;
         }
-        SegmentPool &m_pool;
+        SegmentPoolBase &m_pool;
         uint32_t m_first = 0, m_last = 0, m_count = 0;
     };
 
-private:
+protected:
     friend struct DebugLayout;
+    static constexpr uint32_t kMostSegments = 20;
+    struct Kind {
+        void *(*make)(const Memory &memory, uint32_t items) noexcept;
+        void (*destroy)(const Memory &memory, void *items, uint32_t count) noexcept;
+        size_t itemBytes;
+        uint32_t segments;
+        uint32_t firstItems;  // a power of two
+    };
     struct Segment {
-        env::Atomic<T *> items{nullptr};
+        env::Atomic<void *> items{nullptr};
         // for each unused object: index of the object below it in the stack, plus one; 0: none
         env::Atomic<env::Atomic<uint32_t> *> below{nullptr};
     };
+    explicit SegmentPoolBase(const Kind &kind) noexcept
+        : m_kind(kind), m_shift(HighestBit(kind.firstItems)) {}
+
+    alignas(kLineBytes) Segment m_segments[kMostSegments];
+
+private:
     static constexpr uint64_t kTopMask = 0xFFFFFFFF;
 
     static uint32_t TopOf(uint64_t head) noexcept { return static_cast<uint32_t>(head); }
     // The segment of an object, the index of a segment's first object, and the size of a segment.
-    static uint32_t SegmentOf(uint32_t index) noexcept {
-        return index < kFirstItems ? 0 : HighestBit(index / kFirstItems) + 1;
+    uint32_t SegmentOf(uint32_t index) const noexcept {
+        const uint32_t above = index >> m_shift;
+        return above == 0 ? 0 : HighestBit(above) + 1;
     }
-    static uint32_t FirstOf(uint32_t segment) noexcept {
-        return segment == 0 ? 0 : kFirstItems << (segment - 1);
+    uint32_t FirstOf(uint32_t segment) const noexcept {
+        return segment == 0 ? 0 : 1u << (m_shift + segment - 1);
     }
-    static uint32_t SizeOf(uint32_t segment) noexcept {
-        return segment == 0 ? kFirstItems : FirstOf(segment);
+    uint32_t SizeOf(uint32_t segment) const noexcept {
+        return segment == 0 ? 1u << m_shift : FirstOf(segment);
     }
 
     // The link of an object: see Segment::below.
@@ -230,16 +236,16 @@ private:
     bool AddSegment() noexcept {
         const uint32_t count = m_itemCount.load(kRelaxed);
         uint32_t segment = 0;  // the first one without objects
-        while (segment < kSegments && m_segments[segment].items.load(kRelaxed) != nullptr)
+        while (segment < m_kind.segments && m_segments[segment].items.load(kRelaxed) != nullptr)
             ++segment;
-        if (segment == kSegments) return false;
+        if (segment == m_kind.segments) return false;
         const uint32_t first = FirstOf(segment), size = SizeOf(segment);
-        T *items = m_memory.NewArray<T>(size);
+        void *const items = m_kind.make(m_memory, size);
         auto *below = m_segments[segment].below.load(kRelaxed);  // after Trim the links are there
         const bool isNew = below == nullptr;
         if (isNew) below = m_memory.NewArray<env::Atomic<uint32_t>>(size);
         if (items == nullptr || below == nullptr) {
-            m_memory.DeleteArray(items, size);
+            m_kind.destroy(m_memory, items, size);
             if (isNew) m_memory.DeleteArray(below, size);
             return false;
         }
@@ -254,11 +260,42 @@ private:
         return true;
     }
 
-    alignas(kLineBytes) env::Atomic<uint64_t> m_head{0};
-    env::Atomic<uint32_t> m_growing{0};
-    alignas(kLineBytes) Segment m_segments[kSegments];
+    const Kind &m_kind;
+    const uint32_t m_shift;  // the first segment has 1 << m_shift objects
     env::Atomic<uint32_t> m_itemCount{0};
     Memory m_memory;
+    alignas(kLineBytes) env::Atomic<uint64_t> m_head{0};
+    env::Atomic<uint32_t> m_growing{0};
+};
+
+/// A pool of objects with indices, in up to kSegments segments. The first segment has kFirstItems
+/// objects. All calls except Acquire and Release are thread-safe.
+template <class T, uint32_t kSegments = 7, uint32_t kFirstItems = 64 /* a power of two */>
+class SegmentPool : public SegmentPoolBase {
+    static_assert(kSegments <= kMostSegments);
+
+public:
+    static constexpr uint32_t kMaxItems = kFirstItems << (kSegments - 1);
+
+    SegmentPool() noexcept : SegmentPoolBase(kKind) {}
+
+    /// Returns the object. The caller has taken the index, has got it from a thread that has taken
+    /// it, or has called Has. relaxed: each of these comes after AddSegment.
+    T &At(uint32_t index) noexcept {
+        // as SegmentOf and FirstOf, with constants
+        const uint32_t segment = index < kFirstItems ? 0 : HighestBit(index / kFirstItems) + 1;
+        const uint32_t first = segment == 0 ? 0 : kFirstItems << (segment - 1);
+        return static_cast<T *>(m_segments[segment].items.load(kRelaxed))[index - first];
+    }
+
+private:
+    static void *Make(const Memory &memory, uint32_t items) noexcept {
+        return memory.NewArray<T>(items);
+    }
+    static void Destroy(const Memory &memory, void *items, uint32_t count) noexcept {
+        memory.DeleteArray(static_cast<T *>(items), count);
+    }
+    static constexpr Kind kKind{Make, Destroy, sizeof(T), kSegments, kFirstItems};
 };
 
 }  // namespace weft::internal
