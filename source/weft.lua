@@ -184,8 +184,13 @@ project "weft"
         buildoptions { "-falign-functions=64" }
         -- A program that is linked with -Wl,--gc-sections has no function that it does not use.
         buildoptions { "-ffunction-sections", "-fdata-sections" }
-    -- What runs only when a run begins or ends, or when something is reported, is compiled for size.
-    for _, cold in ipairs { "life/*", "state/*", "diagnose/stall", "diagnose/wait_graph", "diagnose/late_end", "policy/ordered" } do
+    -- What runs seldom is compiled for size: beginnings and ends, reports, stacks and threads.
+    for _, cold in ipairs {
+        "life/*", "state/*", "policy/ordered", "run/ending", "run/rescue", "api/life_calls", "api/trim_memory",
+        "diagnose/debug_root", "diagnose/describe_fault", "diagnose/inspect", "diagnose/late_end", "diagnose/stall",
+        "diagnose/wait_graph", "platform/cpu*", "platform/fork_mark*", "platform/*memory*", "platform/signal*",
+        "platform/thread*"
+    } do
         filter { "configurations:Release", "system:linux or system:macosx or system:bsd", "files:**/" .. cold .. ".cpp" }
             buildoptions { "-Os", "-falign-functions=1" }
     end
