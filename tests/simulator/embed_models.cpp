@@ -319,32 +319,6 @@ void ActiveWorkers() {
     Check(elsewhere == 0, "a pinned task ran on another worker");
 }
 
-// Two tasks call WaitForAny for the same two counters. Each must return a counter that is zero. One
-// counter is destroyed as soon as both have returned. Shows a wait record that stays on a dead
-// counter.
-void WaitAny() {
-    Counters counters;
-    Counter *const all[2] = {counters.New(1), counters.New(2)};
-    uint32_t returned = 0;
-    auto waiter = [&](TaskScheduler *scheduler) {
-        const uint32_t first = scheduler->WaitForAny(2, all);
-        Check(first < 2 && all[first]->IsZero(), "the counter that WaitForAny named is not zero");
-        ++returned;
-    };
-    auto opener = [&](TaskScheduler *scheduler) { scheduler->DecrementCounter(all[Random(2)]); };
-    RunMain(Options(2, 5), [&](TaskScheduler *scheduler) {
-        Counter waiters, openers;
-        scheduler->AddTask(MakeTask(waiter), &waiters);
-        scheduler->AddTask(MakeTask(opener), &openers);
-        scheduler->AddTask(MakeTask(waiter), &waiters);
-        scheduler->WaitForCounter(&openers);
-        if (!all[0]->IsZero()) scheduler->DecrementCounter(all[0]);
-        scheduler->WaitForCounter(&waiters);
-        Counters::Kill(all[0]);
-    });
-    Check(returned == 2, "a task was lost");
-}
-
 // The system refuses a thread in Run. Run must end the threads that it has started and return
 // ThreadFailed, and no task may run.
 void StartFails() {
@@ -368,7 +342,6 @@ std::vector<Model> EmbedModels() {
         {"pinned", "pinned tasks that wait for each other", Pinned},
         {"low_limit", "Low tasks that one worker may run", LowLimit},
         {"active_workers", "workers become inactive and active again", ActiveWorkers},
-        {"wait_any", "waits for the first of two counters", WaitAny},
         {"single_thread", "no workers, one attached thread", SingleThread},
         {"every_caller", "tasks, an attached and an external thread make the same calls",
          EveryCaller},

@@ -271,38 +271,49 @@ void WithdrawGoesOn() {
     Check(ran <= 1, "a task ran twice");
 }
 
-// Three wait for any of two counters each, which overlap, some with a deadline. When a wait is
-// over, its records are off the counters: they may be destroyed.
+// Three wait for any of two counters each, the same or some that overlap, and some of them with a
+// deadline. Each wait must end once, for a reason that holds. When a wait is over, its records are
+// off the counters: they may be destroyed.
 void AnyOverlaps() {
     Counters counters;
     Counter *const all[3] = {counters.New(1), counters.New(1), counters.New(1)};
+    Cell written[3];
     const uint32_t kept = Random(4);  // this one is not lowered before the waits are over
+    const uint32_t shift = Random(2);
     uint32_t over = 0;
     StartedScheduler scheduler(Options(1 + Random(2), 9));
-    const auto wait = [&](TaskScheduler *self, uint32_t first) {
-        Counter *const mine[2] = {all[first], all[(first + 1) % 3]};
-        const bool isTimed = Random(3) == 0;
+    const auto wait = [&](TaskScheduler *self, uint32_t index) {
+        const uint32_t first = shift * index, both[2] = {first, (first + 1) % 3};
+        Counter *const mine[2] = {all[both[0]], all[both[1]]};
+        const bool isTimed = Random(2) == 0;
+        const Clock::time_point deadline = Now() + microseconds(Random(100));
         const uint32_t which =
-            isTimed ? WaitForAnyUntil(*self, 2, mine, Now() + microseconds(Random(100)))
-                    : self->WaitForAny(2, mine);
-        Check(which < 2 ? WordOf(*mine[which]).Count() == 0 : isTimed && which == 2,
-              "a wait ended for a wrong counter");
+            isTimed ? WaitForAnyUntil(*self, 2, mine, deadline) : self->WaitForAny(2, mine);
+        Check(which < 2 ? WordOf(*mine[which]).Count() == 0
+                        : isTimed && which == 2 && Now() >= deadline,
+              "a wait ended for a wrong counter, or too early");
+        Check(which == 2 || written[both[which]].Get() == 1,
+              "a write before the decrement is not visible");
         ++over;
+    };
+    auto lower = [&](TaskScheduler *self) {
+        for (uint32_t i = 0; i < 3; ++i) {
+            if (i == kept) continue;
+            self != nullptr ? SleepFor(*self, microseconds(Random(100))) : Dawdle(40);
+            written[i].Set(1);
+            scheduler.DecrementCounter(all[i]);
+        }
     };
     IndexedTasks tasks(2, wait);
     RunningThread outside([&] { wait(&scheduler, 2); });
-    RunningThread lowers([&] {
-        for (uint32_t i = 0; i < 3; ++i) {
-            if (i == kept) continue;
-            Dawdle(40);
-            scheduler.DecrementCounter(all[i]);
-        }
-    });
+    const bool byTask = Random(2) != 0;
+    HostThread lowers([&] { lower(nullptr); });
     Counter *const waits = counters.New();
+    byTask ? scheduler.AddTask(MakeTask(lower), waits) : lowers.Start();
     for (uint32_t i = 0; i < 2; ++i) scheduler.AddTask(tasks[i], waits);
     scheduler.WaitForCounter(waits);
     outside.Join();
-    lowers.Join();
+    if (!byTask) lowers.Join();
     Check(over == 3, "a wait was lost");
     for (uint32_t i = 0; i < 3; ++i) {
         Check(WordOf(*all[i]).Head() == 0, "a record stays on a counter after the wait");
@@ -449,12 +460,14 @@ void DeadlineIsLast() {
     Observe([&] {
         if (reachedAt == kNever && WordOf(*counter).Count() == 0) reachedAt = weft::env::Now();
     });
-    const uint64_t end = weft::env::Now() + (30 + Random(100)) * kUs;
+    const uint64_t end = weft::env::Now() + Random(130) * kUs;
     const Clock::time_point deadline(
         std::chrono::duration_cast<Clock::duration>(std::chrono::nanoseconds(end)));
     auto waits = [&](TaskScheduler *self) {
         const Meanwhile meanwhile = blocks ? Meanwhile::Nothing : Meanwhile::AnyTask;
         inTime = WaitForCounterUntil(*self, counter, deadline, meanwhile);
+        Check(inTime ? WordOf(*counter).Count() == 0 : Now() >= deadline,
+              "a wait ended without a reason");
     };
     RunningThread lowers([&] {
         while (weft::env::Now() + early < end) weft::env::Pause();
@@ -554,7 +567,7 @@ std::vector<Model> ProtocolModels() {
          WithdrawBeforeTimer},
         {"withdraw_goes_on", "a group is cancelled while one of its tasks waits in a deferred way",
          WithdrawGoesOn},
-        {"any_overlaps", "waits for any of some counters, which overlap", AnyOverlaps},
+        {"any_overlaps", "waits for any of some counters, which overlap", AnyOverlaps, 2},
         {"rescue_chains", "chains of waits with half as many fibers", RescueChains},
         {"rescue_races", "waiters are taken for a rescue while their counter is lowered",
          RescueRaces},

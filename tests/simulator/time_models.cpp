@@ -36,24 +36,41 @@ struct TimedWait {
     }
 };
 
-// Tasks lower a counter at about the time when waits for it time out, for zero and for a value
-// above. Each wait must end once, for a reason that holds.
+// Two tasks and a thread wait with a deadline, for zero or for a value above. A task and an
+// external thread lower the counter at about that time. The thread that waits is attached, or it is
+// an external one. If there are no workers, the attached thread must handle all deadlines. Each
+// wait must end once, for a reason that holds.
 void Deadline() {
     Counters counters;
-    Counter *counter = counters.New(2);
+    Counter *const counter = counters.New(2);
     TimedWait waits[3] = {{counter}, {counter}, {counter}};
     uint32_t next = 0;
-    auto wait = [&](TaskScheduler *scheduler) {
+    auto wait = [&](TaskScheduler *running) {
         const uint32_t index = next++;
-        waits[index].Wait(scheduler, index == 2 ? 1 : 0);
+        if (Random(3) == 0) SleepFor(*running, Some());
+        waits[index].Wait(running, index);
     };
-    auto lower = [&](TaskScheduler *scheduler) {
-        SleepFor(*scheduler, Some());
-        scheduler->DecrementCounter(counter);
+    auto lower = [&](TaskScheduler *running) {
+        SleepFor(*running, Some());
+        running->DecrementCounter(counter);
     };
-    RunMain(Options(1 + Random(3), 5 + Random(3)), [&](TaskScheduler *scheduler) {
-        AddAndWait(scheduler, wait, wait, wait, lower, lower);
-    });
+    auto inlines = [&](TaskScheduler *running) { AddAndWait(running, wait, wait, lower); };
+    const bool isAttached = Random(2) != 0;
+    const uint32_t workers = isAttached ? Random(3) : 1 + Random(3);
+    StartedScheduler scheduler(Options(workers, 5 + Random(3)));
+    if (isAttached) Check(scheduler.AttachThread() == Status::Ok, "AttachThread failed");
+    RunningThread thread([&] { lower(&scheduler); });
+    Counter tasks;
+    if (Random(2) != 0)
+        AddEach(&scheduler, &tasks, inlines);
+    else
+        AddEach(&scheduler, &tasks, wait, wait, lower);
+    if (Random(2) != 0) SleepFor(scheduler, Some());
+    waits[2].Wait(&scheduler, Random(2));
+    scheduler.WaitForCounter(&tasks);
+    if (isAttached) scheduler.DetachThread();
+    thread.Join();
+    scheduler.Stop();
     for (const TimedWait &each : waits) Check(each.ended == 1, "a wait ended twice or never");
     Counters::Kill(counter);
 }
@@ -98,99 +115,13 @@ struct Sleepers {
     }
 };
 
-// There are more fibers than tasks.
-void SleepersOnManyFibers() {
-    Sleepers sleepers{1 + Random(3), 1 + Random(3)};
-    sleepers.Run(Options(sleepers.workers, 13));
-}
-
-// There are hardly more fibers than workers. Workers without a free fiber must process deadlines,
-// too.
-void SleepersOnFewFibers() {
-    Sleepers sleepers{1 + Random(3), 2 + Random(3)};
+// There are more fibers than tasks, or hardly more fibers than workers. Workers without a free
+// fiber must process deadlines, too.
+void SleepersOnFibers() {
+    Sleepers sleepers{1 + Random(3), 1 + Random(4)};
+    if (Random(2) != 0) return sleepers.Run(Options(sleepers.workers, 13));
     const uint32_t fibers = std::max(3u, sleepers.workers + 1 + Random(3));
     sleepers.Run(Options<ReportCode::OutOfFibers>(sleepers.workers, fibers));
-}
-
-// An external thread waits with a deadline, while a task lowers the counter and the run may end.
-// The wait must end.
-void DeadlineExternal() {
-    Counters counters;
-    Counter *counter = counters.New(1);
-    TimedWait wait{counter};
-    StartedScheduler scheduler(Options(1 + Random(2), 5));
-    RunningThread thread([&] { wait.Wait(&scheduler); });
-    auto lower = [&](TaskScheduler *running) {
-        SleepFor(*running, Some());
-        running->DecrementCounter(counter);
-    };
-    if (Random(2) != 0) SleepFor(scheduler, Some());
-    scheduler.AddTask(MakeTask(lower));
-    thread.Join();
-    scheduler.Stop();
-    Check(wait.ended == 1, "the wait did not end");
-    Counters::Kill(counter);
-}
-
-// Tasks and an external thread wait with a deadline for any of two counters. Each wait must end
-// once, for a reason that holds. Then the counters are destroyed. Shows a wait record that stays on
-// a dead counter.
-void DeadlineAny() {
-    Counters counters;
-    Counter *const both[2] = {counters.New(1), counters.New(1)};
-    uint32_t ended = 0, lowered = 0;
-    Cell written[2];
-    auto wait = [&](TaskScheduler *running) {
-        const Clock::time_point deadline = Now() + Some();
-        const uint32_t first = WaitForAnyUntil(*running, 2, both, deadline);
-        ++ended;
-        Check(first < 2 ? both[first]->IsZero() : first == 2 && Now() >= deadline,
-              "the wrong counter, or the wait was too short");
-        Check(first == 2 || written[first].Get() == 1,
-              "a write before the decrement is not visible");
-    };
-    auto lower = [&](TaskScheduler *running) {
-        const uint32_t which = lowered++;
-        SleepFor(*running, Some());
-        written[which].Set(1);
-        running->DecrementCounter(both[which]);
-    };
-    StartedScheduler scheduler(Options(1 + Random(2), 6));
-    RunningThread thread([&] { wait(&scheduler); });
-    const Task tasks[4] = {MakeTask(wait), MakeTask(wait), MakeTask(lower), MakeTask(lower)};
-    scheduler.AddTasks(4, tasks);
-    thread.Join();
-    scheduler.Stop();
-    Check(ended == 3, "a wait ended twice or never");
-    for (Counter *counter : both) Counters::Kill(counter);
-}
-
-// An attached thread must process deadlines if there are no workers. It and two tasks wait with
-// deadlines, and an external thread lowers the counter.
-void DeadlineAttached() {
-    Counters counters;
-    Counter *counter = counters.New(1);
-    TimedWait waits[3] = {{counter}, {counter}, {counter}};
-    StartedScheduler scheduler(Options(Random(2), 5));
-    Check(scheduler.AttachThread() == Status::Ok, "AttachThread failed");
-    RunningThread thread([&] {
-        SleepFor(scheduler, Some());
-        scheduler.DecrementCounter(counter);
-    });
-    auto wait = [&](TaskScheduler *running) { waits[1].Wait(running); };
-    auto longer = [&](TaskScheduler *running) {
-        SleepFor(*running, Some());
-        waits[2].Wait(running);
-    };
-    Counter tasks;
-    AddEach(&scheduler, &tasks, wait, longer);
-    waits[0].Wait(&scheduler);
-    scheduler.WaitForCounter(&tasks);
-    scheduler.DetachThread();
-    thread.Join();
-    scheduler.Stop();
-    for (const TimedWait &each : waits) Check(each.ended == 1, "a wait ended twice or never");
-    Counters::Kill(counter);
 }
 
 // Deferred tasks follow a counter or a time. A task and an external thread lower the counter, and
@@ -395,12 +326,10 @@ void TicksRestart() {
 
 std::vector<Model> TimeModels() {
     return {
-        {"deadline", "waits with a deadline, while others lower the counter", Deadline, 2},
+        {"deadline", "tasks and a thread wait with a deadline, while others lower the counter",
+         Deadline, 2},
         {"sleepers", "tasks sleep; other tasks occupy the workers until the sleepers are awake",
-         SleepersOnManyFibers, 2},
-        {"sleepers_starved", "the same with fewer fibers than tasks", SleepersOnFewFibers, 2},
-        {"deadline_external", "an external thread waits with a deadline", DeadlineExternal},
-        {"deadline_any", "waits for any of two counters with a deadline", DeadlineAny, 2},
+         SleepersOnFibers, 2},
         {"timed_busy", "a deadline that only a worker that goes to sleep can handle", TimedBusy},
         {"timed_starved", "starved workers handle a deadline that one of them waits for",
          TimedStarved},
@@ -410,7 +339,6 @@ std::vector<Model> TimeModels() {
          DeferredBatch, 2},
         {"stop_for", "StopFor withdraws tasks, while others lower the counter that they wait for",
          StopForWithdraws, 2},
-        {"deadline_attached", "an attached thread handles deadlines", DeadlineAttached, 2},
     };
 }
 

@@ -58,29 +58,6 @@ void NothingRuns() {
     Check(done == 8 && pinnedRan == 2, "a task was lost");
 }
 
-// The only worker blocks with a deadline. It must process this deadline itself, unless an external
-// thread lowers the counter earlier.
-void NothingUntil() {
-    Counter byHand(1);
-    bool inTime = false, wasLowered = false;
-    TaskScheduler scheduler(Options(1, 5));
-    HostThread lowering([&] {
-        wasLowered = true;
-        scheduler.DecrementCounter(&byHand);
-    });
-    const bool lowersSoon = Random(2) != 0;
-    RunMain(scheduler, [&](TaskScheduler *) {
-        if (lowersSoon) lowering.Start();
-        const Clock::time_point deadline = Now() + std::chrono::microseconds(Random(3));
-        inTime = WaitForCounterUntil(scheduler, &byHand, deadline, Meanwhile::Nothing);
-        Check(inTime || Now() >= deadline, "a wait gave up before its deadline");
-        Check(!inTime || wasLowered, "a wait ended without a reason");
-        if (!lowersSoon) lowering.Start();
-        lowering.Join();
-    });
-    Check(byHand.IsZero(), "a decrement was lost");
-}
-
 // An attached thread blocks while its own queues and its claim hold tasks. Others must run these
 // tasks. Then the thread detaches.
 void NothingAttached() {
@@ -437,7 +414,6 @@ std::vector<Model> WaitModels() {
         {"block_runs_nothing",
          "a wait with Meanwhile::Nothing; tasks of all priorities, and one that is pinned",
          NothingRuns},
-        {"block_until", "the same with a deadline, and a thread that may come first", NothingUntil},
         {"block_attached", "the same by an attached thread, which detaches", NothingAttached},
         {"block_meets", "two tasks block their workers until the other one has begun",
          [] { WaitersMeet(Meanwhile::Nothing, Meanwhile::Nothing, 7, 0); }},
