@@ -145,10 +145,8 @@ std::vector<Model> CrowdModels() {
     return {
         {"crowd", "two to eight workers: lanes, pins, waits, yields", [] { CrowdOf(24, 16); }, 4},
         {"crowd_starved", "the same with fewer fibers than workers", [] { CrowdOf(5, 3); }, 4},
-        {"crowd_pinned", "most tasks pinned, few spare fibers",
-         [] { CrowdOf(3 + Random(2), 1, 1 + Random(2)); }, 4},
-        {"crowd_inactive", "the same, and some workers are inactive",
-         [] { CrowdOf(3 + Random(2), 1, 1 + Random(2), true); }, 4},
+        {"crowd_pinned", "most tasks pinned, few spare fibers, and perhaps inactive workers",
+         [] { CrowdOf(3 + Random(2), 1, 1 + Random(2), Random(2) != 0); }, 4},
         {"crowd_outside", "the same, submitted by an attached and an external thread",
          CrowdFromOutside, 4},
     };

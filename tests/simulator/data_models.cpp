@@ -1,5 +1,5 @@
 // Models of cancellation (a wait with a token ends by its counter or by its source), of task groups
-// and withdrawals, and of ExceptionCollector.
+// and of ExceptionCollector.
 #include "simulator/sync_support.h"
 #include "weft/algorithms/parallel_for.h"
 #include "weft/data/cancellation.h"
@@ -215,49 +215,6 @@ void CancelChild() {
     scheduler.Stop();
 }
 
-// Two threads withdraw a batch while its counters are reached, and a task while its time comes.
-// Each batch must run once, or be withdrawn once. Then other batches use the same objects.
-void WithdrawBatch() {
-    Counters counters;
-    // all may wait for the threads
-    StartedScheduler scheduler(Options<ReportCode::Stalled>(1 + Random(2), 5));
-    for (uint32_t round = 0; round < 2; ++round) {
-        Counter *const gates[2] = {counters.New(1), counters.New(1)};
-        const CounterTarget after[2] = {{gates[0], 0}, {gates[1], 0}};
-        uint32_t ran[2] = {};
-        Cell withdrawn[2][2];
-        auto runBatch = [&](TaskScheduler *) { ++ran[0]; };
-        auto runTimed = [&](TaskScheduler *) { ++ran[1]; };
-        const Task batch[2] = {MakeTask(runBatch), MakeTask(runBatch)};
-        Counter counter;
-        DeferredHandle handles[2];
-        Check(AddTasksAfter(scheduler, 2, after, 2, batch, &counter, {}, &handles[0]),
-              "AddTasksAfter failed");
-        Check(AddTaskAt(scheduler, Now() + std::chrono::microseconds(Random(50)),
-                        MakeTask(runTimed), &counter, {}, &handles[1]),
-              "AddTaskAt failed");
-        const auto withdraw = [&](uint32_t thread) {
-            for (uint32_t i = 0; i < 2; ++i)
-                withdrawn[thread][i].Set(Withdraw(scheduler, handles[i]) ? 1 : 0);
-        };
-        RunningThread first([&] { withdraw(0); });
-        RunningThread second([&] {
-            scheduler.DecrementCounter(gates[1]);
-            withdraw(1);
-        });
-        scheduler.DecrementCounter(gates[0]);
-        scheduler.WaitForCounter(&counter);
-        first.Join();
-        second.Join();
-        for (uint32_t i = 0; i < 2; ++i) {
-            const uint32_t times = withdrawn[0][i].Get() + withdrawn[1][i].Get();
-            Check(times <= 1, "tasks were withdrawn twice");
-            Check(ran[i] == (times == 1 ? 0u : 2u - i), "tasks ran and were withdrawn, or neither");
-        }
-    }
-    scheduler.Stop();
-}
-
 }  // namespace
 
 std::vector<Model> DataModels() {
@@ -265,7 +222,6 @@ std::vector<Model> DataModels() {
         {"cancel_group", "a group is cancelled while tasks of all kinds are added to it",
          CancelGroup, 2},
         {"cancel_child", "a child group is destroyed while its parent is cancelled", CancelChild},
-        {"withdraw", "deferred tasks are withdrawn while their conditions come", WithdrawBatch, 2},
         {"cancel_wait", "a counter reaches its target while its waiters are cancelled twice",
          CancelWait, 2},
         {"cancel_sleep", "a sleep is cancelled at about the time of its deadline", CancelSleep},

@@ -14,17 +14,16 @@ namespace simulator {
 
 namespace {
 
-enum class Caller { Outside, Pinned, Timer };
-
 // All workers run loops of waits. A High task of an external thread, a pinned task or a deadline
 // must begin after the current task, although each waiter has tasks of its own to run inline. Shows
 // a wait that is no scheduling point.
-void LoopsGiveTurns(Caller caller) {
+void LoopsGiveTurns(bool isOutside) {
+    const bool isPinned = Random(2) != 0;
     Counters counters;
     Event event;
     const uint32_t workers = 1 + Random(2);
     TaskScheduler scheduler(FairOptions(workers));
-    const bool isShort = caller == Caller::Outside && Random(2) != 0;
+    const bool isShort = isOutside && Random(2) != 0;
     const uint32_t length = isShort ? 5 : 100;
     const bool fused = Random(2) != 0;
     auto leaf = [&](TaskScheduler *) { Compute(length); };
@@ -56,9 +55,9 @@ void LoopsGiveTurns(Caller caller) {
     RunMain(scheduler, [&](TaskScheduler *self) {
         Counter *counter = counters.New();
         for (uint32_t i = 0; i < workers; ++i) self->AddTask(MakeTask(loop), counter);
-        if (caller == Caller::Outside) {
+        if (isOutside) {
             outside.Start();
-        } else if (caller == Caller::Pinned) {
+        } else if (isPinned) {
             self->AddTask(MakeTask(begins), counter, PinnedTo(Random(workers)));
             event.Ask();
         } else {
@@ -68,7 +67,7 @@ void LoopsGiveTurns(Caller caller) {
         }
         WaitAndKill(self, counter);
     });
-    if (caller == Caller::Outside) outside.Join();
+    if (isOutside) outside.Join();
     CheckSoon(event.late <= (length + 50) * kUs,
               "a task began later than the longest task and 50 microseconds");
 }
@@ -101,7 +100,8 @@ void HighGoesFirst() {
 
 // Other tasks are submitted without end, and a task with the given priority is the oldest one. It
 // is Low, or its lane serves newer tasks first. It must begin within ten milliseconds.
-void NothingStarves(Priority priority) {
+void NothingStarves() {
+    const Priority priority = Random(2) != 0 ? Priority::Low : Priority::Normal;
     Event event;
     const TaskOptions floods =
         Of(priority == Priority::Low && Random(2) != 0 ? Priority::High : Priority::Normal);
@@ -180,9 +180,10 @@ void PollingTasksLeaveTurns() {
 
 // Three tasks of the first or the second group are pinned to the worker of the first one. They
 // poll, or yield, until a task of the first group has run. The usual order finds each of them
-// before that task. With `hasHigh`, a High task of the first group must begin after the current
-// task.
-void PinnedTasksPoll(bool hasHigh) {
+// before that task. There may also be a High task of the first group, which must begin after the
+// current task.
+void PinnedTasksPoll() {
+    const bool hasHigh = Random(2) != 0;
     static constexpr WorkerGroup kGroups[2] = {{"first", 1}, {"second", 1}};
     Counters counters;
     Event event, high;
@@ -598,7 +599,8 @@ void ClaimsAreShared() {
 
 // Some tasks are Low, and only one worker may run these. Tasks without a counter submit them beside
 // Normal ones. Each must begin soon.
-void LowBesideNormal(SchedulerOptions options) {
+void LowBesideNormal() {
+    SchedulerOptions options = Random(2) != 0 ? FairOptions(3) : Options(3, 7);
     uint32_t done = 0;
     const uint64_t begin = weft::env::Now();
     auto leaf = [&](TaskScheduler *) { ++done; };
@@ -974,32 +976,6 @@ void ValuePassesInClaim() {
     for (Counter *each : {counter, gate}) Counters::Kill(each);
 }
 
-// All tasks of a tree use one counter: its tasks submit further tasks with the same counter. The
-// wait for zero must end only when all of them have finished.
-void TreeOnOneCounter() {
-    Counters counters;
-    Counter *const counter = counters.New();
-    uint32_t done = 0;
-    const uint32_t children = 1 + Random(3);
-    const Task *ofDepth = nullptr;
-    IndexedTasks tree(5, [&](TaskScheduler *scheduler, uint32_t depth) {
-        ++done;
-        if (depth == 0) return;
-        const std::vector<Task> tasks(children, ofDepth[depth - 1]);
-        scheduler->AddTasks(children, tasks.data(), counter);
-    });
-    ofDepth = tree.data();
-    const uint32_t height = children == 3 ? 3 : 4;
-    uint32_t all = 0;
-    for (uint32_t i = 0, level = 1; i <= height; ++i, level *= children) all += level;
-    RunMain(FairOptions(1 + Random(3)), [&](TaskScheduler *self) {
-        self->AddTask(tree[height], counter);
-        self->WaitForCounter(counter);
-        Check(done == all, "a wait for zero ended before the tasks did");
-        Counters::Kill(counter);
-    });
-}
-
 // Two tasks wake each other in turn, and another worker is idle. Both tasks must stay on one
 // worker. But when one task wakes the other one and then continues to compute, the idle worker must
 // take the woken one soon.
@@ -1097,20 +1073,15 @@ std::vector<Model> FairModels() {
         {"wake_later", "workers are woken in vain, and later for a pinned task", WakesNobodyLater},
         {"hand_over_stays", "two tasks wake each other while a worker is idle", HandOversStay},
         {"budget", "a restricted wait of 2 ms, while tasks of 10 ms run", WaitKeepsBudget},
-        {"low_beside", "Low tasks for one worker beside Normal ones",
-         [] { LowBesideNormal(FairOptions(3)); }},
-        {"low_beside_search", "the same; workers search before they sleep",
-         [] { LowBesideNormal(Options(3, 7)); }},
+        {"low_beside", "Low tasks for one worker beside Normal ones", LowBesideNormal},
         {"idle_scans", "an empty task on an idle scheduler with few and with many fibers",
          IdleDoesNotScan, 40},
         {"low_wakes", "Low tasks that one of four workers may run", LimitWakesOne, 20},
         {"detach_low", "a thread detaches while Low tasks yield", DetachesBesideLow},
         {"turn_outside", "an external High task, while all workers run loops of waits",
-         [] { LoopsGiveTurns(Caller::Outside); }},
-        {"turn_pinned", "a pinned task, while all workers run loops of waits",
-         [] { LoopsGiveTurns(Caller::Pinned); }},
-        {"turn_timer", "a deadline, while all workers run loops of waits",
-         [] { LoopsGiveTurns(Caller::Timer); }},
+         [] { LoopsGiveTurns(true); }},
+        {"turn_inside", "a pinned task or a deadline, while all workers run loops of waits",
+         [] { LoopsGiveTurns(false); }},
         {"turn_same_worker",
          "waits with ResumeOn::SameWorker that return at once, while High tasks come",
          TurnsKeepTheWorker},
@@ -1122,13 +1093,10 @@ std::vector<Model> FairModels() {
          ValuesInTime, 4},
         {"kept_passed", "a value that is reached between two tasks of a claim", ValuePassesInClaim,
          4},
-        {"kept_tree", "a tree of tasks with one counter", TreeOnOneCounter},
         {"kept_zero", "a wait for zero, and tasks of another counter behind the counted ones",
          ZeroInTime, 4},
-        {"aging_low", "a Low task, while higher tasks keep coming",
-         [] { NothingStarves(Priority::Low); }, 20},
-        {"aging_normal", "the oldest of Normal tasks that keep coming",
-         [] { NothingStarves(Priority::Normal); }, 20},
+        {"aging_oldest", "a Low task or the oldest Normal one, while others keep coming",
+         NothingStarves, 10},
         {"aging_lost", "the two oldest tasks; the worker loses its processor in the first one",
          LostTimeMakesNoPause, 20},
         {"aging_others", "late queues of two busy workers, while a third one runs High tasks",
@@ -1138,9 +1106,7 @@ std::vector<Model> FairModels() {
         {"polls_turns", "tasks that poll and yield, one of them pinned, beside one that is not",
          PollingTasksLeaveTurns, 2},
         {"pinned_polls", "pinned tasks of a group poll for a task of their worker's group",
-         [] { PinnedTasksPoll(false); }, 20},
-        {"pinned_polls_high", "the same, and a High task of this group",
-         [] { PinnedTasksPoll(true); }, 20},
+         PinnedTasksPoll, 10},
         {"sleepers_report", "a High task, while all fibers belong to sleeping Low tasks",
          SleepersHoldAllFibers},
         {"ready_no_fiber", "ready fibers among tasks that lack fibers, a pinned one with them",

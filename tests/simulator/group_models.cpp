@@ -139,7 +139,8 @@ private:
 };
 
 // A tree of tasks with a group of their own or an inherited one. All must run.
-void Groups(uint32_t depth) {
+void Groups() {
+    const uint32_t depth = 1 + 2 * Random(2);
     const Layout layout;
     Tree tree(layout);
     SchedulerOptions options = Options(layout.Workers(), 32);
@@ -321,8 +322,9 @@ void LowIsHelped() {
 // A fiber of a group becomes ready on a worker that does not continue it: this worker is inactive,
 // runs another task first, or runs pinned tasks in the middle of a task. All other workers sleep.
 // Another worker of the group must be woken.
-enum class On { Busy, Inactive, Pumping };
-void ReadyInGroup(On on) {
+void ReadyInGroup() {
+    enum class On : uint32_t { Busy, Inactive, Pumping };
+    const On on = static_cast<On>(Random(3));
     const Layout layout(1, 2);
     SchedulerOptions options = FairOptions(layout.Workers());
     layout.ApplyTo(options);
@@ -464,9 +466,7 @@ void NamedDoesNotStarve() {
 
 std::vector<Model> GroupModels() {
     return {
-        {"groups", "tasks of several groups submit, wait for and yield to each other",
-         [] { Groups(1); }},
-        {"groups_deep", "the same, deeper", [] { Groups(3); }, 3},
+        {"groups", "tasks of several groups submit, wait for and yield to each other", Groups},
         {"groups_ring", "a task of each group waits for tasks of the next one", GroupsInARing, 3},
         {"groups_outside", "external threads submit to groups", GroupsFromOutside},
         {"groups_low", "the groups of Low tasks change", LowGroupsChange},
@@ -474,11 +474,9 @@ std::vector<Model> GroupModels() {
         {"group_high", "a High task of a group that also has Normal tasks", HighInGroup, 3},
         {"group_low_helped", "a Low task waits for Normal tasks that other groups may run, too",
          LowIsHelped},
-        {"group_ready", "a fiber becomes ready on a worker that begins another task",
-         [] { ReadyInGroup(On::Busy); }},
-        {"group_ready_inactive", "the same on an inactive worker",
-         [] { ReadyInGroup(On::Inactive); }},
-        {"group_ready_pumping", "the same in RunPinnedTasks", [] { ReadyInGroup(On::Pumping); }},
+        {"group_ready",
+         "a fiber becomes ready on a worker that is busy, is inactive or runs pinned tasks",
+         ReadyInGroup},
         {"group_handed", "on the last fiber, a waiter runs a task of another group's worker",
          HandedToGroup, 3},
         {"group_aging", "tasks with and without groups, among endless other tasks",

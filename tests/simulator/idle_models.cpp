@@ -112,28 +112,18 @@ void IdleInRounds(TaskScheduler &scheduler, uint32_t rounds, uint32_t pauses) {
     }
 }
 
-// Two threads repeatedly submit a task and call WaitIdle. So new requests arrive while earlier ones
-// are answered. No wait may return early or hang.
+// One or two threads repeatedly submit a task and call WaitIdle, beside a task in WaitIdle. So new
+// requests arrive while earlier ones are answered, and the task is notified while a thread has a
+// task that still runs. No wait may return early or hang.
 void IdleRounds() {
-    StartedScheduler scheduler(Options(1, 5));
-    const auto rounds = [&] { IdleInRounds(scheduler, 3, 0); };
-    RunningThread host(rounds);
-    rounds();
-    host.Join();
-    scheduler.Stop();
-}
-
-// A task in WaitIdle is notified and finishes, while a thread in WaitIdle has a task that still
-// runs. The thread must not be notified early.
-void IdleLeaves() {
-    const uint32_t hosts = 1 + Random(2);
-    StartedScheduler scheduler(Options(2 + Random(2), 9));
+    StartedScheduler scheduler(Options(1 + Random(3), 9));
+    const uint32_t hosts = 1 + Random(2), rounds = 2 + Random(2), pauses = 20 * Random(2);
     auto waits = [](TaskScheduler *running) { running->WaitIdle(); };
-    const auto rounds = [&] { IdleInRounds(scheduler, 2, 20); };
-    HostThread host(rounds);
-    scheduler.AddTask(MakeTask(waits));
+    const auto work = [&] { IdleInRounds(scheduler, rounds, pauses); };
+    HostThread host(work);
+    if (hosts == 1 || Random(2) != 0) scheduler.AddTask(MakeTask(waits));
     if (hosts == 2) host.Start();
-    rounds();
+    work();
     if (hosts == 2) host.Join();
     scheduler.Stop();
 }
@@ -257,10 +247,9 @@ std::vector<Model> IdleModels() {
         {"idle_single", "WaitIdle of a thread, while only another thread runs tasks",
          IdleWithoutWorkers},
         {"idle_attached", "WaitIdle while a thread attaches", IdleAndAttached},
-        {"idle_leaves", "a task leaves WaitIdle while the wait of a thread is about to end",
-         IdleLeaves},
         {"idle_together", "tasks leave WaitIdle together, and wait for each other", IdleTogether},
-        {"idle_rounds", "two threads submit and wait for idleness", IdleRounds},
+        {"idle_rounds", "threads submit and wait for idleness beside a task in WaitIdle",
+         IdleRounds},
     };
 }
 

@@ -24,11 +24,30 @@ struct Forms {
     bool values = false;    // some tasks wait for the value 1 before they wait for 0
     bool batches = false;   // some children follow two other tasks (AddTasksAfter)
     bool limited = false;   // only one worker runs Low tasks
-    bool yields = true;
     uint32_t priorities = 1;
     // Each task with children also submits up to so many tasks for which no task of the tree waits.
     uint32_t strangers = 2;
+    uint32_t height = 2;
 };
+
+// Draws how many of the waits use OwnTasks, and one other form, or nearly all of them.
+Forms AnyForms() {
+    const uint32_t which = Random(9);
+    if (which == 0) return {false, true, true, true, true, true, false, true, 3, 1};
+    Forms forms;
+    // With two restricted waits, each could need a task that is pinned to the other worker.
+    forms.pinned = which == 1;
+    forms.limited = which == 2;
+    forms.rootOwn = which <= 2;
+    forms.allOwn = which > 2 && Random(2) != 0;
+    forms.deferred = which == 3;
+    forms.batches = which == 4;
+    forms.timed = which == 5;
+    forms.values = which == 6;
+    forms.priorities = which == 2 || which == 7 ? 3 : 1;
+    forms.height = which == 8 && forms.allOwn ? 3 : 2;
+    return forms;
+}
 
 class Tree;
 
@@ -125,7 +144,7 @@ private:
 
     void Run(TaskScheduler *scheduler, Node *node, bool own) {
         Look(scheduler, node);
-        if (m_forms.yields && Random(4) == 0) {
+        if (Random(4) == 0) {
             scheduler->Yield();
             Look(scheduler, node);
         }
@@ -160,13 +179,14 @@ private:
     uint32_t m_done = 0;
 };
 
-void OwnTree(const Forms &forms, uint32_t height) {
+void OwnTree() {
+    const Forms forms = AnyForms();
     const uint32_t workers = 1 + Random(3);
     Tree tree(forms, workers);
     SchedulerOptions options = Options(workers, 41);
     if (forms.limited) test::LimitLow(options, 1);
     RunMain(options, [&](TaskScheduler *scheduler) {
-        tree.RunRoot(scheduler, height);
+        tree.RunRoot(scheduler, forms.height);
         tree.AwaitStrangers(scheduler);
     });
 }
@@ -538,36 +558,11 @@ void OwnSleeps() {
 }  // namespace
 
 std::vector<Model> OwnModels() {
-    Forms all, pinned, deferred, batches, timed, values, priorities, limited, any;
-    all.allOwn = true;
-    // With two restricted waits, each could need a task that is pinned to the other worker.
-    pinned.pinned = pinned.rootOwn = true;
-    deferred.deferred = true;
-    batches.batches = true;
-    timed.timed = true;
-    values.values = true;
-    priorities.priorities = 3;
-    limited.limited = limited.rootOwn = true;
-    limited.priorities = 3;
-    any = {false, true, true, true, true, true, false, true, true, 3, 1};
     return {
         {"own_tree",
-         "a tree of tasks that wait for their children, some with OwnTasks; other tasks",
-         [] { OwnTree({}, 2); }},
-        {"own_all", "own_tree; every wait is one with OwnTasks", [=] { OwnTree(all, 2); }},
-        {"own_deep_tree", "own_all with one more generation", [=] { OwnTree(all, 3); }, 4},
-        {"own_pinned", "own_tree, only the root with OwnTasks; some tasks are pinned",
-         [=] { OwnTree(pinned, 2); }},
-        {"own_deferred", "own_tree; some children follow another task",
-         [=] { OwnTree(deferred, 2); }},
-        {"own_batches", "own_tree; some children follow two other tasks",
-         [=] { OwnTree(batches, 2); }},
-        {"own_timed", "own_tree; some waits have a deadline", [=] { OwnTree(timed, 2); }},
-        {"own_values", "own_tree; some waits are for the value 1", [=] { OwnTree(values, 2); }},
-        {"own_priorities", "own_tree with tasks of all priorities",
-         [=] { OwnTree(priorities, 2); }},
-        {"own_low", "own_priorities, only the root with OwnTasks; only one worker runs Low tasks",
-         [=] { OwnTree(limited, 2); }},
+         "a tree of tasks that wait for their children, some with OwnTasks; pinned, deferred, "
+         "timed and other tasks",
+         OwnTree},
         {"own_late",
          "a task that a wait with OwnTasks needs comes late, to a worker with another such wait",
          OwnNeedsComeLate},
@@ -589,8 +584,6 @@ std::vector<Model> OwnModels() {
          OwnKeepsHost},
         {"own_room", "no fiber for a task that a restricted wait needs; it runs inline",
          OwnHasRoom},
-        {"own_any", "own_low with pinned, deferred and timed tasks and values",
-         [=] { OwnTree(any, 2); }},
     };
 }
 

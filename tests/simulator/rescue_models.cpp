@@ -85,7 +85,8 @@ void RescueLimited() {
 // No fiber is free for a task, and a rescuer looks for a waiter of its counter. Meanwhile another
 // thread sorts the counter's list, for a waiter for a value above zero, or because a WaitForAny
 // ends. The task must not be lost.
-void RescueSorted(bool any) {
+void RescueSorted() {
+    const bool any = Random(2) != 0;
     Counters counters;
     Holders holders;
     uint32_t done = 0;
@@ -119,7 +120,8 @@ TaskOptions Late(bool low) { return low ? Of(Priority::Low) : PinnedTo(0); }
 // A task waits for another one, for which no fiber is free. The waiter cannot resume before that
 // task has run, because its worker (or the only worker for Low tasks) runs a task that polls for
 // it. Then a fiber becomes free. The awaited task must run on it.
-void RescuerStays(bool low) {
+void RescuerStays() {
+    const bool low = Random(2) != 0;
     SchedulerOptions options = RescueOptions(2);
     test::LimitLow(options, low);
     TaskScheduler scheduler(options);
@@ -152,7 +154,8 @@ void RescuerStays(bool low) {
 
 // Two tasks wait for the same task, for which no fiber is free. The first waiter cannot resume
 // before that task has run, as in RescuerStays. The second waiter must run it.
-void RescueByTheOther(bool low) {
+void RescueByTheOther() {
+    const bool low = Random(2) != 0;
     SchedulerOptions options = RescueOptions(2);
     test::LimitLow(options, low);
     Counter began(2), counter(1), others;
@@ -184,18 +187,11 @@ std::vector<Model> RescueModels() {
         {"rescue_waits", "tasks that wait for others hold all fibers", RescueWaits},
         {"rescue_limited", "a waiter runs a Low task, but only on the worker for Low tasks",
          RescueLimited},
-        {"rescue_sorted", "a task is set aside while its waiters are sorted",
-         [] { RescueSorted(false); }},
-        {"rescue_sorted_any", "the same, while a WaitForAny ends", [] { RescueSorted(true); }},
-        {"rescue_pinned", "a waiter is pinned to a worker that polls for the awaited task",
-         [] { RescuerStays(false); }},
-        {"rescue_low", "a waiter is Low, and the worker for Low tasks polls for the awaited task",
-         [] { RescuerStays(true); }},
-        {"rescue_two", "two waiters for a task; one is pinned to a worker that polls for it",
-         [] { RescueByTheOther(false); }},
-        {"rescue_two_low",
-         "two waiters for a task; one is Low, and the worker for Low tasks polls for it",
-         [] { RescueByTheOther(true); }},
+        {"rescue_sorted", "a task is set aside while its waiters are sorted", RescueSorted},
+        {"rescue_pinned",
+         "a waiter is pinned to a worker that polls for the awaited task, or Low like the poll",
+         RescuerStays},
+        {"rescue_two", "the same with two waiters for the task", RescueByTheOther},
     };
 }
 

@@ -32,10 +32,11 @@ void Tree(TaskScheduler *scheduler, void *arg) {
     Check(children[0].ran == 1 && children[1].ran == 1, "a task was lost or run twice");
 }
 
-void ForkJoin(uint32_t workers, uint32_t fibers) {
+void ForkJoin() {
     Counters counters;
     Node root{&counters, 2, 0};
-    RunMain(Options(workers, fibers + 1),
+    const uint32_t workers = 2 + Random(2);
+    RunMain(Options(workers, 2 * workers + 1),
             [&](TaskScheduler *scheduler) { Tree(scheduler, &root); });
 }
 
@@ -395,8 +396,7 @@ void Closures() {
 
 std::vector<Model> SchedulerModels() {
     return {
-        {"fork_join_2", "nested waits on two workers, four fibers", [] { ForkJoin(2, 4); }},
-        {"fork_join_3", "nested waits on three workers, three fibers", [] { ForkJoin(3, 6); }},
+        {"fork_join", "nested waits on two or three workers", ForkJoin},
         {"fused", "AddTasksAndWait, nested", Fused},
         {"hand_over", "two tasks that wake each other", HandOver},
         {"left_for_ready",
