@@ -52,32 +52,10 @@ void Answers() {
     Check(made == answered, "a call was lost");
 }
 
-// As many calls as there may be threads wait for each other, in three rounds. No call may stay
-// queued while a thread sleeps or another thread may be started. Otherwise the model ends in a
-// deadlock.
-void CallsMeet() {
-    const uint32_t together = 2 + Random(2);
-    RunMain(WaitingOptions(1 + Random(2)), [&](TaskScheduler *scheduler) {
-        BlockingCalls calls(*scheduler, CallOptions(together));
-        for (int round = 0; round < 3; ++round) {
-            Meeting gathering{together};
-            auto come = [&](TaskScheduler *) {
-                Linger(8);
-                calls.Run([&] { gathering.Come(); });
-            };
-            Counter counter;
-            for (uint32_t i = 0; i < together; ++i) scheduler->AddTask(MakeTask(come), &counter);
-            scheduler->WaitForCounter(&counter);
-            Check(gathering.come == together, "a call was lost");
-            if (Random(2) != 0) calls.Run([] { Linger(8); });
-            Linger(100);
-        }
-    });
-}
-
-// Like CallsMeet, but all calls of a round are submitted in a row, while the threads of the
-// previous round go to sleep or end because they are idle. Shows a call that counts on a thread
-// that is about to end.
+// As many calls as there may be threads wait for each other, in six rounds. All calls of a round
+// are submitted in a row, while the threads of the previous round go to sleep or end because they
+// are idle. No call may stay queued while a thread sleeps or another thread may be started. Shows a
+// call that counts on a thread that is about to end.
 void CallsMeetAgain() {
     constexpr uint32_t kTogether = 3;
     BlockingOptions options;
@@ -265,8 +243,9 @@ void FromHooks() {
 std::vector<Model> BlockingModels() {
     return {
         {"call_answers", "tasks make blocking calls and get their answers", Answers},
-        {"call_meet", "maxThreads calls wait for each other", CallsMeet},
-        {"call_again", "the same while threads of the previous round end", CallsMeetAgain},
+        {"call_again",
+         "maxThreads calls wait for each other while threads of the previous round end",
+         CallsMeetAgain},
         {"call_worker", "the only worker runs a task that a call waits for", WorkerGoesOn},
         {"call_refused", "the system refuses threads for calls", Refused},
         {"call_submitted", "calls without a waiter; the destructor runs meanwhile", Submitted},

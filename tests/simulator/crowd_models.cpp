@@ -1,4 +1,4 @@
-// Models that combine many features at random, with two to eight workers: priorities, group limits,
+// Models that combine many features at random, with up to eight workers: priorities, group limits,
 // pinned tasks, waits, yields and inactive workers.
 #include "simulator/model_support.h"
 #include "simulator/models.h"
@@ -96,7 +96,7 @@ void CrowdOf(uint32_t fibers, uint32_t waiters, uint32_t pinnedOneIn = 4,
     Crowd crowd;
     crowd.pinnedOneIn = pinnedOneIn;
     crowd.waiters = waiters;
-    crowd.workers = 2 + Random(7);
+    crowd.workers = 1 + Random(8);
     SchedulerOptions options = Options(crowd.workers, fibers + 1 + Random(2));
     if (Random(2) != 0) test::LimitLow(options, 1);
     RunMain(options, [&](TaskScheduler *scheduler) {
@@ -143,7 +143,7 @@ void CrowdFromOutside() {
 
 std::vector<Model> CrowdModels() {
     return {
-        {"crowd", "two to eight workers: lanes, pins, waits, yields", [] { CrowdOf(24, 16); }, 4},
+        {"crowd", "up to eight workers: lanes, pins, waits, yields", [] { CrowdOf(24, 16); }, 4},
         {"crowd_starved", "the same with fewer fibers than workers", [] { CrowdOf(5, 3); }, 4},
         {"crowd_pinned", "most tasks pinned, few spare fibers, and perhaps inactive workers",
          [] { CrowdOf(3 + Random(2), 1, 1 + Random(2), Random(2) != 0); }, 4},

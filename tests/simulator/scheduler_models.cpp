@@ -273,40 +273,6 @@ void ExternalDecrement() {
     });
 }
 
-// Tasks of all priorities without a counter, some of which yield. Run must not return before all
-// have run.
-void LanesAndYield() {
-    uint32_t done = 0;
-    auto plain = [&](TaskScheduler *) { ++done; };
-    auto yielder = [&](TaskScheduler *scheduler) {
-        scheduler->Yield();
-        ++done;
-    };
-    RunMain(Options(1 + Random(3), 3 + Random(3)), [&](TaskScheduler *scheduler) {
-        for (Priority priority : {Priority::Low, Priority::Normal, Priority::High}) {
-            scheduler->AddTask(MakeTask(yielder), nullptr, Of(priority));
-            scheduler->AddTask(MakeTask(plain), nullptr, Of(priority));
-        }
-    });
-    Check(done == 6, "Run returned before all tasks had finished");
-}
-
-// A tree of AddTasksAndWait, whose tasks run inline. Each must run exactly once.
-void Fused() {
-    uint32_t done = 0;
-    const Task *ofDepth = nullptr;
-    IndexedTasks tree(3, [&](TaskScheduler *scheduler, uint32_t depth) {
-        ++done;
-        if (depth == 0) return;
-        const Task below = ofDepth[depth - 1], tasks[3] = {below, below, below};
-        scheduler->AddTasksAndWait(3, tasks);
-    });
-    ofDepth = tree.data();
-    RunMain(Options(2 + Random(2), 5),
-            [&](TaskScheduler *scheduler) { tree[2].function(scheduler, tree[2].arg); });
-    Check(done == 13, "a task was lost or run twice");
-}
-
 // A task of a batch blocks its thread until all others have run. The worker may have claimed some
 // of them, and the other worker may sleep. After PrepareToBlock it must be woken for them.
 void BlocksInBatch() {
@@ -397,7 +363,6 @@ void Closures() {
 std::vector<Model> SchedulerModels() {
     return {
         {"fork_join", "nested waits on two or three workers", ForkJoin},
-        {"fused", "AddTasksAndWait, nested", Fused},
         {"hand_over", "two tasks that wake each other", HandOver},
         {"left_for_ready",
          "a task switches to another one, which needs it to continue on another worker",
@@ -411,7 +376,6 @@ std::vector<Model> SchedulerModels() {
         {"rescue_on_top", "a task on top of a wait that depends on it indirectly", RescueOnTop},
         {"external", "a decrement by an external thread", ExternalDecrement},
         {"closures", "closures submitted by tasks and by an external thread", Closures},
-        {"lanes", "priorities, Yield, uncounted tasks, draining", LanesAndYield},
     };
 }
 
