@@ -238,7 +238,7 @@ TEST_CASE("closures: without workers, the attached thread or Stop runs them", "[
 TEST_CASE("closures: options and counters are honoured", "[closure]") {
     test::TraceLog trace;
     std::atomic<uint32_t> elsewhere{0};
-    std::vector<int> order;
+    bool hasRun = false;
     test::RunQuietly(trace.In(test::Options(2)), [&](TaskScheduler &scheduler) {
         Counter counter;
         for (int i = 0; i < 100; ++i) {
@@ -257,13 +257,13 @@ TEST_CASE("closures: options and counters are honoured", "[closure]") {
             [&] {
                 volatile char room[100 << 10];  // more than the waiting task has touched
                 room[0] = room[sizeof room - 1] = 1;
-                order.push_back(room[0]);
+                hasRun = room[0] != 0;
             },
             &counter);
         scheduler.WaitForCounter(&counter);
     });
     CHECK(elsewhere.load() == 0);
-    CHECK(order.size() == 1);
+    CHECK(hasRun);
     uint32_t named = 0;
     for (const test::LoggedEvent &event : trace.Events(test::Traced::TaskBegin))
         named += event.task == "pinned closure";

@@ -526,37 +526,6 @@ TEST_CASE("groups: tasks inherit the group of the main task", "[groups]") {
     }
 }
 
-// Chains from each group to each group and back. At most two fibers wait at once, besides the main
-// task's.
-TEST_CASE("groups: tasks of two groups wait for each other's tasks, on few fibers", "[groups]") {
-    ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
-        GroupWitness witness(layout);
-        test::RunMayStall(options, [&](TaskScheduler &scheduler) {
-            ForEachPair(layout, [&](uint32_t from, uint32_t to) {
-                for (uint32_t i = 0; i < 9; ++i) {
-                    test::Batch back(3, [&](TaskScheduler &running, uint32_t) {
-                        witness.See(running, from);
-                        witness.ran.fetch_add(1);
-                    });
-                    test::Batch there(1, [&](TaskScheduler &running, uint32_t) {
-                        witness.See(running, to);
-                        running.AddTasksAndWait(3, back.Tasks(), InGroup(from, kPriorities[i / 3]));
-                        witness.See(running, to);
-                    });
-                    test::Batch first(1, [&](TaskScheduler &running, uint32_t) {
-                        witness.See(running, from);
-                        SubmitBy(running, i % 2 == 0 ? Way::AddTasksAndWait : Way::AddTask, 1,
-                                 there.Tasks(), InGroup(to, kPriorities[i % 3]));
-                        witness.See(running, from);
-                    });
-                    scheduler.AddTasksAndWait(1, first.Tasks(), InGroup(from));
-                }
-            });
-        });
-        CheckSeen(witness, 27 * layout.GroupCount() * layout.GroupCount());
-    });
-}
-
 TEST_CASE("groups: waits for tasks of other groups in every mode of Meanwhile", "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         GroupWitness witness(layout);
@@ -761,7 +730,7 @@ void RefusedByEachCall(TaskScheduler &scheduler, const TaskOptions &options,
 }
 
 void CheckRefused(const SchedulerOptions &options, const TaskOptions &kind, const char *what,
-                  const char *hint, const std::function<void(TaskScheduler &)> &before = {}) {
+                  const char *hint) {
     for (const test::Life life : kLives) {
         test::Runner runner(options);
         std::atomic<uint32_t> ran{0};
@@ -769,7 +738,6 @@ void CheckRefused(const SchedulerOptions &options, const TaskOptions &kind, cons
         uint32_t calls = 0;
         bool atEnd = false;
         CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
-                  if (before) before(scheduler);
                   RefusedByEachCall(scheduler, kind, ran, counter, calls);
                   test::Batch task(1, [&](TaskScheduler &running, uint32_t) {
                       RefusedByEachCall(running, kind, ran, counter, calls);
