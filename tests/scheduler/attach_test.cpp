@@ -240,8 +240,7 @@ TEST_CASE("attach: the last task in the queues of a thread may pin tasks to it d
 TEST_CASE("report BadOption: tasks for a slot without an attached thread are not submitted",
           "[attach]") {
     for (uint32_t workers : {0u, 2u}) {
-        test::Runner runner(test::Options(workers));
-        REQUIRE(runner.scheduler.Start() == Status::Ok);
+        test::Started runner(test::Options(workers));
         std::atomic<uint32_t> ran{0};
         test::Batch batch(3, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
         Counter counter;
@@ -269,8 +268,7 @@ TEST_CASE("report BadOption: tasks for a slot without an attached thread are not
 
 TEST_CASE("attach: tasks posted during DetachThread run on the thread or are refused", "[attach]") {
     for (uint32_t workers : {1u, 3u}) {
-        test::Runner runner(test::Options(workers, 18));
-        REQUIRE(runner.scheduler.Start() == Status::Ok);
+        test::Started runner(test::Options(workers, 18));
         std::atomic<uint32_t> ran{0}, left{3};
         test::Batch batch(2, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
         test::Threads posters(3, [&](uint32_t self) {
@@ -324,9 +322,7 @@ TEST_CASE("report WrongThread: DetachThread in the wrong order names the schedul
           "[attach]") {
     SchedulerOptions options = test::Options(1);
     options.threadName = "streaming";
-    test::Runner first(test::Options(1)), second(options);
-    REQUIRE(first.scheduler.Start() == Status::Ok);
-    REQUIRE(second.scheduler.Start() == Status::Ok);
+    test::Started first(test::Options(1)), second(options);
     REQUIRE(first.scheduler.AttachThread() == Status::Ok);
     REQUIRE(second.scheduler.AttachThread() == Status::Ok);
     first.scheduler.DetachThread();
@@ -373,8 +369,7 @@ TEST_CASE("attach: several threads attach and detach while others submit", "[att
 }
 
 TEST_CASE("report Stalled: names an attached thread that waits", "[attach]") {
-    test::Runner runner(test::Options(0));
-    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    test::Started runner(test::Options(0));
     REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
     Counter gate(1);
     bool reported = false;

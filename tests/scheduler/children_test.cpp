@@ -162,9 +162,8 @@ TEST_CASE("children: after an inner wait they count on the counter of their own 
 }
 
 TEST_CASE("report NotAWorker: AddChildTasks outside of a task", "[children][report]") {
-    test::Runner runner(test::Options(1));
+    test::Started runner(test::Options(1));
     TaskScheduler &scheduler = runner.scheduler;
-    REQUIRE(scheduler.Start() == Status::Ok);
     auto leaf = [](TaskScheduler *) {};
     const Task tasks[1] = {MakeTask(leaf)};
     scheduler.AddChildTasks(0, nullptr);

@@ -334,9 +334,8 @@ TEST_CASE("coroutines: ten thousand wait at once, on eight fibers", "[coroutine]
 
 TEST_CASE("coroutines: started by an external thread, pinned, with move-only results",
           "[coroutine]") {
-    test::Runner runner(test::Options(2));
+    test::Started runner(test::Options(2));
     TaskScheduler &scheduler = runner.scheduler;
-    REQUIRE(scheduler.Start() == Status::Ok);
     std::atomic<uint32_t> elsewhere{0}, sum{0};
     const auto make = [](uint32_t i) -> Coroutine<std::unique_ptr<uint32_t>> {
         co_await microseconds(i * 10);
@@ -361,9 +360,7 @@ TEST_CASE("coroutines: started by an external thread, pinned, with move-only res
 }
 
 TEST_CASE("coroutines: a refused wait returns at once", "[coroutine][report]") {
-    test::Runner runner(test::Options(1)), other(test::Options(1));
-    REQUIRE(runner.scheduler.Start() == Status::Ok);
-    REQUIRE(other.scheduler.Start() == Status::Ok);
+    test::Started runner(test::Options(1)), other(test::Options(1));
     std::atomic<int> alive{0};
     bool ended = false, isReached = true;
     Counter ofOther, counter;
@@ -391,9 +388,7 @@ TEST_CASE("coroutines: a refused wait returns at once", "[coroutine][report]") {
 
 TEST_CASE("coroutines: one waits while its thread is attached to another scheduler",
           "[coroutine][attach]") {
-    test::Runner runner(test::Options(1)), other(test::Options(1));
-    REQUIRE(runner.scheduler.Start() == Status::Ok);
-    REQUIRE(other.scheduler.Start() == Status::Ok);
+    test::Started runner(test::Options(1)), other(test::Options(1));
     uint32_t counted = 0;
     bool attached = false;
     Counter gate(1), counter;

@@ -164,9 +164,8 @@ TEST_CASE("report OutOfMemory: there is no memory for another deferred batch", "
 
 TEST_CASE("report Stalled: a deferred batch after counters of which one is never lowered",
           "[deferred]") {
-    test::Runner runner(test::Options(1));
+    test::Started runner(test::Options(1));
     TaskScheduler &scheduler = runner.scheduler;
-    REQUIRE(scheduler.Start() == Status::Ok);
     Counter counters[2] = {Counter(1), Counter(1)}, done;
     std::atomic<uint32_t> ran{0};
     test::Batch batch(7, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });

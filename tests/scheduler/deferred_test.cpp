@@ -91,9 +91,10 @@ static void RunChain(uint32_t length, uint32_t width) {
     }
 }
 
-TEST_CASE("AddTaskAfter: a chain of tasks holds no fibers", "[deferred]") { RunChain(1000, 1); }
-
-TEST_CASE("AddTasksAfter: a chain of batches holds no fibers", "[deferred]") { RunChain(200, 32); }
+TEST_CASE("deferred tasks: a chain of tasks or of batches holds no fibers", "[deferred]") {
+    RunChain(1000, 1);
+    RunChain(200, 32);
+}
 
 TEST_CASE("AddTaskAt: tasks with equal times usually begin in the order of submission",
           "[deferred][one_worker]") {
@@ -171,9 +172,8 @@ struct Submissions {
 };
 
 void SubmitterWaits(const Submissions &its) {
-    test::Runner runner(test::Options(2));
+    test::Started runner(test::Options(2));
     TaskScheduler &scheduler = runner.scheduler;
-    REQUIRE(scheduler.Start() == Status::Ok);
     Counter counters[3] = {Counter(1), Counter(1), Counter(1)}, done;
     std::atomic<uint32_t> ran{0};
     test::Batch leaf(1, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
@@ -243,25 +243,19 @@ void HookSubmitsNothing(const Submissions &its) {
 
 TEST_CASE("deferred tasks: without memory for a wait record their submitter waits", "[deferred]") {
     SubmitterWaits({"AddTaskAfter", 70, 1, 1, 140});
-}
-
-TEST_CASE("AddTasksAfter: without memory for a wait record the submitter waits", "[deferred]") {
     SubmitterWaits({"AddTasksAfter", 40, 2, 1, 0});
 }
 
-TEST_CASE("report OutOfMemory: without memory for a wait record a hook submits no deferred task",
-          "[deferred][hooks]") {
-    HookSubmitsNothing({"AddTaskAfter", 70, 1, 1, 140});
-}
-
-TEST_CASE("report OutOfMemory: without memory for a wait record a hook submits no deferred batch",
+TEST_CASE("report OutOfMemory: without memory for a wait record a hook submits nothing deferred",
           "[deferred][hooks][one_worker]") {
+    HookSubmitsNothing({"AddTaskAfter", 70, 1, 1, 140});
     HookSubmitsNothing({"AddTasksAfter", 30, 3, 2, 0});  // the second counter of the 22nd has none
 }
 
 TEST_CASE("deferred tasks: wrong calls are reported", "[deferred]") {
     test::Runner runner(test::Options(1));
-    test::Batch leaf(1, [](TaskScheduler &, uint32_t) {});
+    uint32_t ran = 0;
+    test::Batch leaf(1, [&](TaskScheduler &, uint32_t) { ++ran; });
     Counter counter(1), other(1);
     const auto said = [&](const char *text) { return test::Names(runner.log.Text(), text); };
     CHECK(!AddTaskAfter(runner.scheduler, &counter, 0, leaf[0]));
@@ -270,8 +264,7 @@ TEST_CASE("deferred tasks: wrong calls are reported", "[deferred]") {
     CHECK(said("AddTaskAfter: null counter"));
     CHECK(!AddTaskAt(runner.scheduler, Now(), leaf[0]));
     CHECK(said("AddTaskAt was called while the scheduler does not run"));
-    test::Runner second(test::Options(1));
-    REQUIRE(second.scheduler.Start() == Status::Ok);
+    test::Started second(test::Options(1));
     second.scheduler.IncrementCounter(&other);
     bool untouched = false;
     uint32_t accepted = 0;
@@ -280,47 +273,22 @@ TEST_CASE("deferred tasks: wrong calls are reported", "[deferred]") {
         accepted += AddTaskAfter(scheduler, &other, 0, leaf[0], &done);
         accepted += AddTaskAfter(scheduler, &counter, 0, {nullptr, nullptr}, &done);
         accepted += AddTaskAt(scheduler, Now(), leaf[0], &done, {static_cast<Priority>(7)});
-        untouched = done.IsZero() && accepted == 0;
+        accepted += AddTaskAt(scheduler, Clock::time_point::max(), leaf[0], &done);
+        accepted += AddTaskAfter(scheduler, &counter, 0, leaf[0], &counter);
+        untouched = done.IsZero() && counter.Value() == 1 && accepted == 0;
         accepted += AddTaskAfter(scheduler, &done, 0, leaf[0]);
         accepted += AddTaskAfter(scheduler, &counter, 0, leaf[0]);
         accepted += AddTaskAt(scheduler, Now(), leaf[0]);
+        accepted += AddTaskAfter(scheduler, &counter, 1, leaf[0], &counter);
         scheduler.DecrementCounter(&counter);
+        scheduler.WaitForCounter(&counter);
     }) == Status::Ok);
     CHECK(untouched);
-    CHECK(accepted == 3);
+    CHECK(accepted == 4);
+    CHECK(ran == 4);
+    CHECK(runner.log.CountOf(ReportCode::BadOption) == 3);
     CHECK(said("AddTaskAfter: task 0 has a null function"));
     CHECK(said("AddTaskAt: TaskOptions::priority is out of range"));
     second.scheduler.DecrementCounter(&other, 2);
     second.scheduler.Stop();
-}
-
-TEST_CASE("report BadOption: a deferred task that counts on the counter that it waits for",
-          "[deferred][report]") {
-    test::Runner runner(test::Options(1));
-    std::atomic<uint32_t> ran{0};
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        test::Batch batch(1, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
-        Counter counter(1);
-        CHECK(!AddTaskAfter(scheduler, &counter, 0, batch[0], &counter));
-        CHECK(counter.Value() == 1);
-        CHECK(AddTaskAfter(scheduler, &counter, 1, batch[0], &counter));
-        scheduler.DecrementCounter(&counter);
-        scheduler.WaitForCounter(&counter);
-    }) == Status::Ok);
-    CHECK(ran.load() == 1);
-    CHECK(runner.log.CountOf(ReportCode::BadOption) == 1);
-}
-
-TEST_CASE("report BadOption: a deferred task with an infinite time", "[deferred][report]") {
-    test::Runner runner(test::Options(1));
-    bool accepted = true, counted = true;
-    CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        test::Batch batch(1, [](TaskScheduler &, uint32_t) {});
-        Counter counter;
-        accepted = AddTaskAt(scheduler, Clock::time_point::max(), batch[0], &counter);
-        counted = !counter.IsZero();
-    }) == Status::Ok);
-    CHECK(!accepted);
-    CHECK(!counted);
-    test::CheckOnly(runner.log, ReportCode::BadOption, 1);
 }

@@ -275,9 +275,8 @@ TEST_CASE("report Stalled: also while the grace period lasts", "[ending][stop]")
     SchedulerOptions options = test::Options(2);
     options.stopGraceMilliseconds = 60'000;
     options.stallMilliseconds = 1;
-    test::Runner runner(options);
+    test::Started runner(options);
     TaskScheduler &scheduler = runner.scheduler;
-    REQUIRE(scheduler.Start() == Status::Ok);
     Counter never(1);
     const internal::SchedulerState &state = internal::EntryGate::StateOf(scheduler);
     test::Batch waits(1, [&](TaskScheduler &running, uint32_t) {

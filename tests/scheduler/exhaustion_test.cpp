@@ -114,8 +114,7 @@ TEST_CASE("memory hooks: AttachThread without memory gives a status, and works a
         SchedulerOptions options = test::Options(1, 6);
         options.reportStackOverflow = reports;
         memory.AttachTo(options.memory);
-        test::Runner runner(options);
-        REQUIRE(runner.scheduler.Start() == Status::Ok);
+        test::Started runner(options);
         int64_t failures = 0;
         test::Marks marks(20);
         std::thread([&] {

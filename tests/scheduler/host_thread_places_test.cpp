@@ -4,7 +4,7 @@
 #include "platform/compiler.h"
 
 #if defined(WEFT_LINUX)
-#include "support/scheduler_run.h"
+#include "support/quiet_run.h"
 #include "support/thread_cpus.h"
 #include "support/threads.h"
 
@@ -60,8 +60,7 @@ TEST_CASE("host threads: a thread keeps its name, its CPUs and its nice value", 
             options.groups = &group;
             options.groupCount = 1;
         }
-        test::Runner runner(options);
-        REQUIRE(runner.scheduler.Start() == Status::Ok);
+        test::Started runner(options);
         std::vector<Place> wanted, before(kCount), inTask(kCount), after(kCount);
         for (uint32_t i = 0; i < kCount; ++i) wanted.push_back(Wanted(i, usable));
         std::vector<Status> results(kCount, Status::NotRunning);

@@ -98,8 +98,7 @@ TEST_CASE("host threads: each worker runs on the thread that called RunWorker", 
 
 TEST_CASE("host threads: a task that is pinned to a worker waits for its thread",
           "[host_threads]") {
-    test::Runner runner(HostOptions(2));
-    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    test::Started runner(HostOptions(2));
     Workers first(runner.scheduler, 0, 1);
     uint32_t ranAs = kAnyWorker;
     test::Batch pinned(
@@ -142,8 +141,7 @@ TEST_CASE("host threads: Stop runs the tasks if no thread has come", "[host_thre
 TEST_CASE("host threads: a stall is reported while a worker has no thread", "[host_threads]") {
     SchedulerOptions options = HostOptions(2);
     options.stallMilliseconds = 1;
-    test::Runner runner(options);
-    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    test::Started runner(options);
     Workers first(runner.scheduler, 0, 1);
     Counter never(1), done;
     test::Batch waits = test::WaitsFor(never);
@@ -166,8 +164,7 @@ TEST_CASE("host threads: hooks, control words and the caller's own state", "[hos
     options.threads.onStop = [](uint32_t index, void *user) {
         static_cast<std::vector<std::string> *>(user)->push_back("stop " + std::to_string(index));
     };
-    test::Runner runner(options);
-    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    test::Started runner(options);
     const uint64_t ofStarter = internal::FloatingPointControl();
     uint64_t inTask = 0, before = 0, after = 0;
     Status result = Status::NotRunning;
@@ -193,8 +190,7 @@ TEST_CASE("host threads: hooks, control words and the caller's own state", "[hos
 
 TEST_CASE("host threads: without workers an attached thread or Stop runs the tasks",
           "[host_threads]") {
-    test::Runner runner(HostOptions(0));
-    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    test::Started runner(HostOptions(0));
     CHECK(runner.scheduler.WorkerCount() == 0);
     CHECK(runner.scheduler.RunWorker(0) == Status::BadOption);
     CHECK(test::Names(runner.log.First(ReportCode::BadOption).what, "there are 0 workers"));
@@ -253,8 +249,7 @@ TEST_CASE("report BadOption: RunWorker without hostThreads, out of range, twice,
     CHECK(test::Names(plain.log.First(ReportCode::BadOption).hint, "hostThreads"));
     plain.scheduler.Stop();
 
-    test::Runner runner(HostOptions(2));
-    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    test::Started runner(HostOptions(2));
     CHECK(runner.scheduler.RunWorker(2) == Status::BadOption);
     CHECK(test::Names(runner.log.First(ReportCode::BadOption).what, "there are 2 workers"));
     CHECK(runner.scheduler.RunWorker(kAnyWorker) == Status::BadOption);

@@ -299,8 +299,7 @@ TEST_CASE("inspect: a task waits for the one below it on the same stack", "[insp
 }
 
 TEST_CASE("inspect: external threads, attached threads, and queued tasks", "[inspect]") {
-    test::Runner runner(test::Options(1));
-    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    test::Started runner(test::Options(1));
     Counter gate(1);
     std::thread external([&] { runner.scheduler.WaitForCounter(&gate); });
     Status status = Status::NotRunning;
@@ -341,8 +340,7 @@ TEST_CASE("inspect: external threads, attached threads, and queued tasks", "[ins
     attached.join();
     CHECK(status == Status::Ok);
     CHECK(test::SpinUntil([&] { return Describe(runner.scheduler).order.empty(); }));
-    runner.scheduler.Stop();
-    CHECK(runner.log.Text() == "");
+    runner.StopQuietly();
 }
 
 TEST_CASE("report Stalled: names cycles, roots and what waits behind them", "[inspect][idle]") {
@@ -462,8 +460,7 @@ TEST_CASE("inspect: locks of threads, and locks without their holders", "[inspec
         INFO(isWatched);
         SchedulerOptions options = test::Options(2);
         options.lockHolders = isWatched;
-        test::Runner runner(options);
-        REQUIRE(runner.scheduler.Start() == Status::Ok);
+        test::Started runner(options);
         Mutex mutex(runner.scheduler);
         test::Batch waits(1, [&](TaskScheduler &, uint32_t) {
             mutex.lock();
@@ -502,8 +499,7 @@ TEST_CASE("inspect: locks of threads, and locks without their holders", "[inspec
         mutex.unlock();
         runner.scheduler.WaitForCounter(&counter);
         runner.scheduler.DetachThread();
-        runner.scheduler.Stop();
-        CHECK(runner.log.Text() == "");
+        runner.StopQuietly();
     }
 }
 
