@@ -186,7 +186,7 @@ project "weft"
         buildoptions { "-ffunction-sections", "-fdata-sections" }
     -- What runs seldom is compiled for size: beginnings and ends, reports, stacks and threads.
     for _, cold in ipairs {
-        "life/*", "state/*", "policy/ordered", "run/ending", "run/rescue", "api/life_calls", "api/trim_memory",
+        "life/*", "state/*", "policy/ordered", "run/rescue", "api/life_calls", "api/trim_memory",
         "diagnose/debug_root", "diagnose/describe_fault", "diagnose/inspect", "diagnose/late_end", "diagnose/stall",
         "diagnose/wait_graph", "platform/cpu*", "platform/fork_mark*", "platform/*memory*", "platform/signal*",
         "platform/thread*"

@@ -272,7 +272,7 @@ private:
 /// objects. All calls except Acquire and Release are thread-safe.
 template <class T, uint32_t kSegments = 7, uint32_t kFirstItems = 64 /* a power of two */>
 class SegmentPool : public SegmentPoolBase {
-    static_assert(kSegments <= kMostSegments);
+    static_assert(kSegments <= kMostSegments && (kFirstItems & (kFirstItems - 1)) == 0);
 
 public:
     static constexpr uint32_t kMaxItems = kFirstItems << (kSegments - 1);

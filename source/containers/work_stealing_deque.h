@@ -220,8 +220,8 @@ public:
         return Distance(m_top.load(kRelaxed), m_bottom.load(kRelaxed)) <= 0;
     }
 
-    /// Returns a number that changes when an item is added, and mostly when one is taken. relaxed:
-    /// a hint.
+    /// Returns a number that changes when an item is added or taken; a push and a pop may cancel
+    /// out. relaxed: a hint.
     uint64_t Moves() const noexcept { return m_top.load(kRelaxed) + m_bottom.load(kRelaxed); }
 
 private:

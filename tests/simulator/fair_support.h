@@ -9,8 +9,7 @@ namespace simulator {
 
 inline constexpr uint64_t kUs = 1000;  // nanoseconds
 
-// A worker rests for so long at most before it steals again, if no tasks take less than 200 ns and
-// no theft keeps it busy for less than 1 us.
+// A worker rests for so long at most before it steals again, if its loot was not tiny.
 inline constexpr uint64_t kThiefRests = 4 * kUs;
 
 inline SchedulerOptions FairOptions(uint32_t workers) {

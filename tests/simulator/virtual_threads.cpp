@@ -444,7 +444,7 @@ void Thread::Join() noexcept {
 
 uint32_t UsableCpus() noexcept { return 2; }
 uint32_t ThreadHint() noexcept { return s_state.current; }
-// Mostly lets others go first. Otherwise Run would nearly never begin before its other threads.
+// Not always lets others go first. Otherwise Run would nearly never begin before its other threads.
 void YieldThread() noexcept { NextRandom() % 4 != 0 ? Pause() : SchedulePoint(nullptr); }
 void NapThread() noexcept {
     Parker nobody;

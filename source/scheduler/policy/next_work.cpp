@@ -131,7 +131,7 @@ Work Pick(Worker &worker, bool inTurn, bool wasDue) noexcept {
     // What was due is the newest entry of its level. A fair pick would leave it behind.
     fair.isPutOff = wasDue && fair.isUrgent && !fair.isPutOff;
     if (WEFT_UNLIKELY(fair.isUrgent)) {
-        fair.budget = 1;  // a fair pick is measured alone
+        fair.budget = 1;  // look at the clock after this one
         fair.isOne = true;
         if (const Work work = fair.isPutOff ? Work() : PickFair(worker)) return work;
     }

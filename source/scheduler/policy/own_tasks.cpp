@@ -118,6 +118,7 @@ Work FromAllDeques(Worker &worker, Take take) noexcept {
         for (uint32_t i = 0; i < slots; ++i) {
             // its own deque first
             Queue &queue = scheduler.workers[(worker.index + i) % slots].queue[level.Index()];
+            worker.thief.moves += queue.Moves();
             Entry entry;
             if (take(worker, queue, level, entry))
                 return {entry.WithScope(worker.ownWaits->scope), level, false};

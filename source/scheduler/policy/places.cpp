@@ -92,14 +92,14 @@ bool Rests(Worker &worker, uint64_t now, Level level) noexcept {
     Thief &thief = worker.thief;
     const uint64_t time = now - thief.stoleAt;
     const uint64_t tasks = std::max<uint64_t>(worker.ended.load(kRelaxed) - thief.ended, 5);
-    if (std::exchange(thief.isBusy, false))
+    if (level == thief.restsFrom && std::exchange(thief.isBusy, false))
         thief.tookTiny = time < tasks * (worker.scheduler->tuning.millisecond / 5000);
     return time < thief.rest && level == thief.restsFrom && level.ThePriority() != Priority::High;
 }
 
 // A theft costs the victim cache misses, and suspends a task that waits for what was stolen. So if
 // one follows less than 4 us after the one before and its rest, the worker does not steal of the
-// level for up to 4 us, and for up to 16 us if loot was tiny. A later theft ends that.
+// level for up to 4 us, and for up to 16 us if loot was tiny. If one comes later, the rests end.
 void NoteLoot(Worker &worker, uint64_t now, Level level) noexcept {
     Thief &thief = worker.thief;
     const uint64_t millisecond = worker.scheduler->tuning.millisecond;

@@ -146,15 +146,15 @@ bool FindWork(Worker &worker, Work &work) noexcept {
             return false;
         }
         if (isChoosy != worker.filter.isChoosy) SearchAs(worker, isChoosy = !isChoosy);
-        if (spins && AnswerIdleRequests(scheduler, &worker)) continue;
+        if (spins && !scheduler.idleRequests.LooksEmpty() && AnswerIdleRequests(scheduler, &worker))
+            continue;
         if (spins) Poll(worker, looksAt);
         if (spins || (searches && env::Ticks() - since < scheduler.tuning.millisecond / 10)) {
             pauses = moves == worker.thief.moves ? kFewPauses : std::min(pauses * 2, kMostPauses);
             moves = std::exchange(worker.thief.moves, 0);
-            for (uint32_t i = 0; i < pauses && worker.inbox.LooksEmpty(); ++i) {
-                if (!scheduler.injector.LooksEmpty()) break;
+            uint32_t left = pauses;
+            while (left-- != 0 && worker.inbox.LooksEmpty() && scheduler.injector.LooksEmpty())
                 env::Pause();
-            }
             continue;
         }
         Sleep(worker);

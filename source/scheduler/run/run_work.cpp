@@ -155,8 +155,7 @@ Work EndOnFiber(Worker &worker) noexcept {
     if (worker.fair.budget != 0) --worker.fair.budget;  // a pick, as in NextPlain
     Flush(worker);
     Fiber *const next = AcquireFiber(worker);
-    if (next == nullptr) return {};
-    return {Entry::Of(*next), next->level, false};
+    return next != nullptr ? Work{Entry::Of(*next), next->level, false} : Work();
 }
 
 }  // namespace
