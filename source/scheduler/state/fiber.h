@@ -111,7 +111,7 @@ public:
     }
     /// Prepares the context: the first switch to it calls entry(this) on the empty stack.
     void Prepare(FiberContext *(*entry)(void *arg)) noexcept {
-        const size_t shift = index % 16 * 192;  // the rest of the page holds the frames of a wait
+        const size_t shift = index % 16 * (kColourBytes / 64 * 3);  // leaves room for a wait
         context.Create(m_bottom, m_bytes - shift, entry, this);
         isPrepared.store(true, kRelaxed);
     }

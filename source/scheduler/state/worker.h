@@ -114,7 +114,7 @@ struct Thief {
     uint64_t rest = 0;   // for so long after `stoleAt` it takes nothing of `restsFrom`
     uint64_t ended = 0;  // Worker::ended at `stoleAt`
     Level restsFrom;
-    bool isBusy = false;    // it has not looked at others since `stoleAt`
+    bool isBusy = false;    // since `stoleAt` it has not looked at others for that level
     bool tookTiny = false;  // until that look it was busy for less than 200 ns a task, or 1 us
     bool isPatient = true;  // it leaves lone fibers to their workers once
     uint32_t left = 0;      // entries that the latest victim had left

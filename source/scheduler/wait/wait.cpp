@@ -343,11 +343,11 @@ static WEFT_NOINLINE bool WaitSpecially(Worker &worker, const WaitFor &what) noe
                                ? kPriorities - static_cast<uint32_t>(what.meanwhile)
                                : 0;
     ++worker.filter.limits[limit];
-    NoteFilter(worker);
+    if (limit != kPriorities) NoteFilter(worker);
     const bool isReached =
         what.meanwhile == Meanwhile::OwnTasks ? WaitForOwn(worker, what) : WaitHere(self, what);
     --worker.filter.limits[limit];
-    NoteFilter(worker);
+    if (limit != kPriorities) NoteFilter(worker);
     self.pinnedTo = pinnedTo;
     if (pinnedTo == kAnyWorker) Unbind(*worker.scheduler, &worker, worker, 1);
     return isReached;
